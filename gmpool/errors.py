@@ -1,0 +1,40 @@
+"""The errors a user can cause. Their text says what was wrong, where, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A mistake in the input; the command line prints it without a traceback and exits with 2."""
+
+
+class DataError(UserError):
+    """Something in a data file cannot be used; the message names file and line where it can."""
+
+
+class CheckpointError(UserError):
+    """A saved model cannot be read, or does not fit the data or the code that asks for it."""
+
+
+class StoreError(UserError):
+    """The run store cannot be read or written."""
+
+
+class MissingPackage(UserError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed; "
+            f'install it with: pip install "gmpool[{extra}]"'
+        )
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> UserError:
+    """The error for a name that is not known: it lists the known ones and guesses what was meant."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return UserError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names) or 'none'})")
