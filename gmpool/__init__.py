@@ -1,1 +1,15 @@
-"""Graph multiset pooling."""
+"""Graph multiset pooling: exact, padding-free readouts for graphs, and the means to compare them."""
+
+from gmpool.pool.blocks import GMPool, SelfAtt
+from gmpool.pool.gmt import GraphMultisetTransformer, seeds_for
+from gmpool.pool.pooled import Pooled
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GMPool",
+    "GraphMultisetTransformer",
+    "Pooled",
+    "SelfAtt",
+    "seeds_for",
+]

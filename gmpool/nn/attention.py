@@ -1,0 +1,187 @@
+"""Multi-head attention from queries to the rows of each graph: equations 5 (MH) and 6 (GMH).
+
+    O_i = w(Q W^Q_i · K_iᵀ) V_i ,   [O_1, …, O_H] W^O
+with keys and values K_i, V_i linear in the rows (MH) or made by graph convolutions (GMH), and w a
+softmax over the queries ("seeds") or over the rows ("nodes").
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.errors import UserError, unknown
+from gmpool.nn.conv import AnyEdges, ConvFactory, LinearConv, make_conv
+from gmpool.ops.grouped import collect
+from gmpool.ops.seed_attention import seed_attention, seed_softmax
+from gmpool.ops.segment import Segments, segment_softmax
+from gmpool.ops.sparse import Pattern, sddmm, spmm
+
+SOFTMAX_AXES = ("seeds", "nodes")
+SCALES = ("width", "head", "none")
+
+
+class Attended(NamedTuple):
+    out: Tensor  # what the queries gathered
+    query: Tensor  # the projected queries, for the residual connection
+    attention: Tensor | None = None  # [N, H, K] for seeds over nodes
+
+
+class MultiHeadAttention(nn.Module):
+    """Heads, projections and scale shared by attention from seeds and among rows.
+
+    scale: scores are divided by √width ("width", as the authors' code does), √(width/H) ("head"),
+    or by nothing ("none", as the paper writes it). out_projection: the paper's W^O, which the
+    authors' code leaves out.
+    """
+
+    def __init__(
+        self,
+        query_dim: int,
+        in_dim: int,
+        out_dim: int,
+        *,
+        num_heads: int = 1,
+        conv: str | None | ConvFactory = None,
+        softmax: str = "seeds",
+        scale: str = "width",
+        out_projection: bool = False,
+    ) -> None:
+        super().__init__()
+        if num_heads < 1 or out_dim % num_heads:
+            raise UserError(
+                f"the width {out_dim} cannot be split into num_heads={num_heads} equal heads"
+            )
+        if softmax not in SOFTMAX_AXES:
+            raise unknown("softmax axis", softmax, SOFTMAX_AXES)
+        if scale not in SCALES:
+            raise unknown("scale", scale, SCALES)
+        self.num_heads, self.out_dim, self.softmax = num_heads, out_dim, softmax
+        self.factor = {"width": out_dim, "head": out_dim // num_heads, "none": 1}[scale] ** -0.5
+        self.to_query = nn.Linear(query_dim, out_dim)
+        self.to_key = make_conv(conv, in_dim, out_dim)
+        self.to_value = make_conv(conv, in_dim, out_dim)
+        self.out_projection = nn.Linear(out_dim, out_dim, bias=False) if out_projection else None
+
+    def heads(self, t: Tensor) -> Tensor:
+        """[..., D] -> [..., H, D/H]"""
+        return t.unflatten(-1, (self.num_heads, self.out_dim // self.num_heads))
+
+    def project(self, out: Tensor) -> Tensor:
+        """[..., D] -> [..., D]"""
+        return out if self.out_projection is None else self.out_projection(out)
+
+
+class SeedAttention(MultiHeadAttention):
+    """K seeds attend to the nodes of each graph. seeds [K, D] -> out [B, K, D]
+
+    Two forms of the same function. Absorbed: scores are Z M and outputs (AᵀZ) W^V, so that no key
+    or value exists per node. Direct: keys and values are built. `form` is "auto" (absorbed where
+    the convolution allows it and H·K < D, by counting operations), "absorbed" or "direct".
+    """
+
+    form = "auto"
+
+    @property
+    def absorbable(self) -> bool:
+        return isinstance(self.to_key, LinearConv) and isinstance(self.to_value, LinearConv)
+
+    def _absorb(self, num_seeds: int) -> bool:
+        if self.form == "auto":
+            return self.absorbable and self.num_heads * num_seeds < self.out_dim
+        return self.form == "absorbed"
+
+    def forward(self, seeds: Tensor, x: Tensor, edges: AnyEdges, segments: Segments) -> Attended:
+        query = self.to_query(seeds)  # [K, D]
+        form = self._absorbed if self._absorb(seeds.shape[0]) else self._direct
+        out, attention = form(self.heads(query), x, edges, segments)  # [B, H, K, D/H]
+        out = out.transpose(1, 2).flatten(2)  # [B, K, D]
+        return Attended(self.project(out), query, attention)
+
+    def _absorbed(
+        self, q: Tensor, x: Tensor, edges: AnyEdges, segments: Segments
+    ) -> tuple[Tensor, Tensor]:
+        key, value = self.to_key, self.to_value
+        assert isinstance(key, LinearConv)
+        assert isinstance(value, LinearConv)
+        z = key.propagate(x, edges)  # [N, D_in]
+        q = q * self.factor  # [K, H, d]
+        w_key = key.weight.unflatten(0, (self.num_heads, -1))  # [H, d, D_in]
+        m = torch.einsum("khd,hdi->ihk", q, w_key).flatten(1)  # [D_in, H·K]
+        c = torch.einsum("khd,hd->hk", q, self.heads(key.bias)).flatten()  # [H·K]
+        pooled, mass, a = seed_attention(z, m, c, segments, self.num_heads, self.softmax)
+        w_value = value.weight.unflatten(0, (self.num_heads, -1))  # [H, d, D_in]
+        out = torch.einsum("bhki,hdi->bhkd", pooled, w_value)
+        return out + mass[..., None] * self.heads(value.bias)[:, None], a
+
+    def _direct(
+        self, q: Tensor, x: Tensor, edges: AnyEdges, segments: Segments
+    ) -> tuple[Tensor, Tensor]:
+        keys = self.heads(self.to_key(x, edges))  # [N, H, d]
+        values = self.heads(self.to_value(x, edges))  # [N, H, d]
+        scores = torch.einsum("nhd,khd->nhk", keys, q * self.factor)
+        a = seed_softmax(scores, segments, self.softmax)  # [N, H, K]
+        heads = [collect(a[:, i], values[:, i], segments) for i in range(self.num_heads)]
+        return torch.stack(heads, dim=1), a
+
+
+class RowAttention(MultiHeadAttention):
+    """The rows of each graph attend to each other. Softmax "seeds" is over the querying rows."""
+
+    def forward(self, x: Tensor, segments: Segments, uniform: int | None = None) -> Attended:
+        """x [N, D_in] -> out [N, D]; `uniform` is the number of rows per graph if it is the same."""
+        query = self.to_query(x)
+        q = self.heads(query) * self.factor  # [N, H, d]
+        k, v = self.heads(self.to_key(x)), self.heads(self.to_value(x))
+        attend = self._ragged if uniform is None else self._dense
+        return Attended(self.project(attend(q, k, v, segments, uniform or 0)), query)
+
+    def _dense(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, size: int) -> Tensor:
+        q, k, v = (t.unflatten(0, (-1, size)).transpose(1, 2) for t in (q, k, v))  # [B, H, K, d]
+        scores = q @ k.transpose(2, 3)  # [B, H, queries, keys]
+        a = scores.softmax(2 if self.softmax == "seeds" else 3)
+        return (a @ v).transpose(1, 2).flatten(2).flatten(0, 1)  # [B·K, D]
+
+    def _ragged(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, _: int) -> Tensor:
+        """All pairs within each graph, as the entries of a sparse matrix: Σ n_g² of them."""
+        pairs = complete_graphs(segments)
+        # A softmax over a query's keys runs along rows; over a key's queries along columns.
+        entries = pairs if self.softmax == "nodes" else pairs.transposed
+        place = torch.arange(pairs.col.shape[0], device=q.device)
+        groups = Segments(entries.rows, place, entries.rowptr)
+        out = []
+        for i in range(self.num_heads):
+            score = sddmm(pairs, q[:, i].contiguous(), k[:, i].contiguous())
+            if self.softmax == "seeds":
+                score = score.index_select(0, _swap(pairs))
+            a = segment_softmax(score[:, None], groups)[:, 0]
+            if self.softmax == "seeds":
+                a = a.index_select(0, _swap(pairs))
+            out.append(spmm(pairs, v[:, i].contiguous(), a))
+        return torch.cat(out, dim=1)
+
+
+def _swap(pairs: Pattern) -> Tensor:
+    assert pairs.to_t is not None
+    return pairs.to_t
+
+
+def complete_graphs(segments: Segments) -> Pattern:
+    """Every ordered pair of nodes of the same graph; the pattern is its own transpose.
+
+    Row i lists its graph's nodes in `order`; entry (i, j) is found again at (j, i) by to_t.
+    """
+    n = segments.counts.index_select(0, segments.batch)  # [N] row lengths
+    rowptr = torch.cat([n.new_zeros(1), n.cumsum(0)])
+    E = int(rowptr[-1])
+    row = torch.repeat_interleave(torch.arange(n.shape[0], device=n.device), n, output_size=E)
+    start = segments.ptr.index_select(0, segments.batch)  # [N] first place of the row's graph
+    within = torch.arange(E, device=n.device) - rowptr.index_select(0, row)
+    col = segments.order.index_select(0, start.index_select(0, row) + within)
+    place = torch.empty_like(segments.order)
+    place[segments.order] = torch.arange(n.shape[0], device=n.device)
+    rank = place - start  # [N] place of a node within its graph
+    to_t = rowptr.index_select(0, col) + rank.index_select(0, row)
+    return Pattern(rowptr, col, rowptr, col, to_t=to_t, from_t=to_t)

@@ -1,0 +1,106 @@
+"""Graph convolutions: message passing in the encoder, and keys and values in graph attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.errors import UserError, unknown
+from gmpool.ops.adjacency import CoarseEdges, Edges
+
+AnyEdges = Edges | CoarseEdges
+ConvFactory = Callable[[int, int], nn.Module]
+
+
+@runtime_checkable
+class LinearConv(Protocol):
+    """A convolution P(x) Wᵀ + b whose propagation P is linear and has no parameters.
+
+    Any module with these three is absorbed by seed attention when it makes keys and values.
+    """
+
+    weight: Tensor  # [out, in]
+    bias: Tensor  # [out]
+
+    def propagate(self, x: Tensor, edges: AnyEdges) -> Tensor: ...
+
+
+class GCNConv(nn.Module):
+    """Â X Wᵀ + b with Â = D^-1/2 (A + I) D^-1/2 (Kipf & Welling, 2017), Glorot initialised.
+
+    x [N, in_dim] -> [N, out_dim]
+    """
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(out_dim, in_dim))
+        self.bias = nn.Parameter(torch.zeros(out_dim))
+        nn.init.xavier_uniform_(self.weight)
+
+    def propagate(self, x: Tensor, edges: AnyEdges) -> Tensor:
+        return edges.gcn.matmul(x)
+
+    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
+        # Propagate on the narrower side. When the input needs no gradient (raw features) that
+        # also leaves out the propagation of the backward pass.
+        if self.weight.shape[1] <= self.weight.shape[0]:
+            return nn.functional.linear(self.propagate(x, edges), self.weight, self.bias)
+        return self.propagate(nn.functional.linear(x, self.weight), edges) + self.bias
+
+
+class IdentityConv(nn.Linear):
+    """No propagation: a row-wise linear map, the keys and values of the plain attention (MH)."""
+
+    def propagate(self, x: Tensor, edges: AnyEdges) -> Tensor:
+        return x
+
+    def forward(self, x: Tensor, edges: AnyEdges | None = None) -> Tensor:
+        return super().forward(x)
+
+
+class GINConv(nn.Module):
+    """MLP((1 + ε) x_i + Σ_j x_j) with two layers (Xu et al., 2019). x [N, in] -> [N, out]"""
+
+    def __init__(self, in_dim: int, out_dim: int, *, eps: float = 0.0) -> None:
+        super().__init__()
+        self.eps = eps
+        self.mlp = nn.Sequential(
+            nn.Linear(in_dim, out_dim), nn.ReLU(), nn.Linear(out_dim, out_dim)
+        )
+
+    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
+        return self.mlp((1 + self.eps) * x + edges.plain.matmul(x))
+
+
+class ForeignConv(nn.Module):
+    """A convolution in PyG's style, `conv(x, edge_index, third)`, made by the user's factory.
+
+    `third` is edge_attr where the batch has it, else edge_weight, else it is left out.
+    """
+
+    def __init__(self, conv: nn.Module) -> None:
+        super().__init__()
+        self.conv = conv
+
+    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
+        third = edges.edge_weight if edges.edge_attr is None else edges.edge_attr
+        return self.conv(x, edges.edge_index, *(() if third is None else (third,)))
+
+
+CONVS: dict[str | None, ConvFactory] = {"gcn": GCNConv, "gin": GINConv, None: IdentityConv}
+
+
+def make_conv(conv: str | None | ConvFactory, in_dim: int, out_dim: int) -> nn.Module:
+    """A convolution by name ("gcn", "gin", None) or from a factory `(in_dim, out_dim) -> Module`."""
+    if callable(conv):
+        made = conv(in_dim, out_dim)
+        if not isinstance(made, nn.Module):
+            raise UserError(f"the conv factory must return a torch.nn.Module, got {type(made)}")
+        ours = isinstance(made, (GCNConv, GINConv, IdentityConv, LinearConv))
+        return made if ours else ForeignConv(made)
+    if conv not in CONVS:
+        raise unknown("convolution", conv, [str(name) for name in CONVS])
+    return CONVS[conv](in_dim, out_dim)

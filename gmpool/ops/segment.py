@@ -1,0 +1,193 @@
+"""Sums, means, maxima and softmaxes per graph of a ragged batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gmpool.errors import UserError
+from gmpool.ops.replicas import flat, lead, shifted, union_ptr
+from gmpool.ops.sparse import Pattern, spmm
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Which graph each node belongs to.
+
+    batch [N]: graph of each node, in any order.
+    order [N]: the nodes sorted by graph (0 … N-1 when batch is sorted).
+    ptr [B+1]: graph b's nodes are order[ptr[b]:ptr[b+1]]; a graph may be empty.
+    """
+
+    batch: Tensor
+    order: Tensor
+    ptr: Tensor
+
+    @classmethod
+    def from_batch(
+        cls, batch: Tensor | Segments | None, num_nodes: int, device: Any, batch_size: int | None
+    ) -> Segments:
+        """From PyG's batch vector; None is one graph. Without batch_size the last graph counts."""
+        if isinstance(batch, Segments):
+            return batch
+        if batch is None:
+            batch = torch.zeros(num_nodes, dtype=torch.long, device=device)
+            batch_size = 1 if batch_size is None else batch_size
+        if batch.shape != (num_nodes,):
+            raise UserError(
+                f"batch must have one entry per node, shape ({num_nodes},), got {tuple(batch.shape)}"
+            )
+        if batch_size is None:
+            batch_size = int(batch.max()) + 1 if num_nodes else 0
+        order, ptr = _sort_by_graph(batch, batch_size)
+        return cls(batch, order, ptr)
+
+    @classmethod
+    def uniform(cls, num_graphs: int, size: int, device: Any = None) -> Segments:
+        """B graphs of exactly `size` rows each."""
+        order = torch.arange(num_graphs * size, device=device)
+        ptr = size * torch.arange(num_graphs + 1, device=device)
+        return cls(order // size, order, ptr)
+
+    @property
+    def num_graphs(self) -> int:
+        return self.ptr.shape[0] - 1
+
+    @property
+    def counts(self) -> Tensor:
+        """Nodes per graph. [B]"""
+        return self.ptr[1:] - self.ptr[:-1]
+
+    @property
+    def pattern(self) -> Pattern:
+        """The B × N matrix of ones that sums nodes into graphs."""
+        one_each = torch.arange(self.batch.shape[0] + 1, device=self.batch.device)
+        return Pattern(self.ptr, self.order, one_each, self.batch)
+
+
+def segment_sum(x: Tensor, segments: Segments) -> Tensor:
+    """Σ over the nodes of each graph. [N, ...] -> [B, ...]; an empty graph gives 0."""
+    rows = x.reshape(x.shape[0], -1) if x.dim() != 2 else x
+    return spmm(segments.pattern, rows).reshape(segments.num_graphs, *x.shape[1:])
+
+
+def segment_gather(g: Tensor, segments: Segments) -> Tensor:
+    """Each node's graph row: the transpose of segment_sum. [B, ...] -> [N, ...]"""
+    rows = g.reshape(g.shape[0], -1) if g.dim() != 2 else g
+    return spmm(segments.pattern.transposed, rows).reshape(segments.batch.shape[0], *g.shape[1:])
+
+
+def segment_mean(x: Tensor, segments: Segments) -> Tensor:
+    """Mean over the nodes of each graph; an empty graph gives 0. [N, ...] -> [B, ...]"""
+    counts = segments.counts.clamp(min=1).to(x.dtype)
+    return segment_sum(x, segments) / counts.view(-1, *[1] * (x.dim() - 1))
+
+
+def segment_max(x: Tensor, segments: Segments) -> Tensor:
+    """Maximum over the nodes of each graph; an empty graph gives 0. [N, F] -> [B, F]
+
+    Where several nodes share the maximum, each gets an equal part of the gradient.
+    """
+    return _segment_max(x, segments.batch, segments.order, segments.ptr)
+
+
+def segment_softmax(scores: Tensor, segments: Segments) -> Tensor:
+    """Softmax over the nodes of each graph, per column. [N, F] -> [N, F]"""
+    top = segment_gather(segment_max(scores.detach(), segments), segments)
+    e = (scores - top).exp()
+    return e / segment_gather(segment_sum(e, segments), segments)
+
+
+def segment_reference(x: Tensor, segments: Segments, reduce: str) -> Tensor:
+    """What the reductions mean: a loop over graphs. [N, F] -> [B, F] ([N, F] for softmax)"""
+    parts = [
+        x[segments.order[a:b]]
+        for a, b in zip(segments.ptr[:-1].tolist(), segments.ptr[1:].tolist(), strict=True)
+    ]
+    if reduce == "softmax":
+        rows = torch.cat([p.softmax(0) for p in parts])
+        return rows[segments.order.argsort()]
+    zero = x.new_zeros(x.shape[1:])
+    reducers = {"sum": lambda p: p.sum(0), "mean": lambda p: p.mean(0), "max": lambda p: p.amax(0)}
+    return torch.stack([reducers[reduce](p) if len(p) else zero for p in parts])
+
+
+@torch.library.custom_op("gmpool::sort_by_graph", mutates_args=())
+def _sort_by_graph(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
+    """(order, ptr). The check for an already sorted batch lives inside the operator, so that it
+    costs one pass and does not break a compiled graph."""
+    N = batch.numel()
+    if N and (int(batch.min()) < 0 or int(batch.max()) >= num_graphs):
+        raise UserError(
+            f"batch holds graph {int(batch.max())} (smallest {int(batch.min())}), but batch_size "
+            f"is {num_graphs}: entries must lie in 0 … {num_graphs - 1}"
+        )
+    if bool((batch[1:] >= batch[:-1]).all()):
+        order = torch.arange(N, device=batch.device)
+    else:
+        order = torch.argsort(batch, stable=True)
+    ptr = torch.zeros(num_graphs + 1, dtype=torch.long, device=batch.device)
+    ptr[1:] = torch.bincount(batch, minlength=num_graphs).cumsum(0)
+    return order, ptr
+
+
+@_sort_by_graph.register_fake
+def _(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
+    return (
+        torch.empty_like(batch, dtype=torch.long),
+        batch.new_empty(num_graphs + 1, dtype=torch.long),
+    )
+
+
+@_sort_by_graph.register_vmap
+def _(info: Any, in_dims: Any, batch: Tensor, num_graphs: int) -> Any:
+    R = info.batch_size
+    N = batch.shape[1 - in_dims[0]]
+    order, ptr = _sort_by_graph(shifted(batch, in_dims[0], R, num_graphs), R * num_graphs)
+    first = torch.arange(R, device=batch.device)[:, None]
+    starts = ptr[:-1].view(R, num_graphs) - first * N
+    ends = starts.new_full((R, 1), N)
+    return (order.view(R, N) - first * N, torch.cat([starts, ends], dim=1)), (0, 0)
+
+
+@torch.library.custom_op("gmpool::segment_max", mutates_args=())
+def _segment_max(x: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
+    rows = x.index_select(0, order)
+    top = torch.segment_reduce(rows, "max", offsets=ptr, initial=float("-inf"))
+    return top.masked_fill((ptr[1:] == ptr[:-1])[:, None], 0.0)
+
+
+@_segment_max.register_fake
+def _(x: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
+    return x.new_empty(ptr.shape[0] - 1, x.shape[1])
+
+
+def _save_max(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs, output)
+
+
+def _max_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    x, batch, order, ptr, top = ctx.saved_tensors
+    segments = Segments(batch, order, ptr)
+    hit = (x == segment_gather(top, segments)).to(grad.dtype)
+    share = hit / segment_gather(segment_sum(hit, segments), segments).clamp(min=1)
+    return segment_gather(grad, segments) * share, None, None, None
+
+
+_segment_max.register_autograd(_max_backward, setup_context=_save_max)
+
+
+@_segment_max.register_vmap
+def _(info: Any, in_dims: Any, x: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Any:
+    R = info.batch_size
+    N, B = lead(x, in_dims[0], R).shape[1], lead(ptr, in_dims[3], R).shape[1] - 1
+    top = _segment_max(
+        flat(x, in_dims[0], R),
+        shifted(batch, in_dims[1], R, B),
+        shifted(order, in_dims[2], R, N),
+        union_ptr(ptr, in_dims[3], R, N),
+    )
+    return top.unflatten(0, (R, B)), 0

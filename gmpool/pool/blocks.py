@@ -1,0 +1,163 @@
+"""The two blocks of the paper: GMPool_k (equation 7) and SelfAtt (equation 8).
+
+    Z = LN(Q + O) ;  out = LN(Z + rFF(Z)) ,   rFF(Z) = ReLU(Z W + b)
+where O is what the queries gathered and Q is either the query itself ("query", as the paper writes
+it) or its projection Q W^Q ("projected", as the authors' code has it).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.errors import UserError, unknown
+from gmpool.nn.attention import Attended, RowAttention, SeedAttention
+from gmpool.nn.conv import AnyEdges, ConvFactory
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.segment import Segments
+from gmpool.pool.pooled import Pooled
+
+RESIDUALS = ("projected", "query")
+
+
+class ResidualFeedForward(nn.Module):
+    """LN(Z + rFF(Z)) with Z = LN(residual + O); layer norms and dropout where asked for."""
+
+    def __init__(self, dim: int, *, residual: str, layer_norm: bool, dropout: float) -> None:
+        super().__init__()
+        if residual not in RESIDUALS:
+            raise unknown("residual", residual, RESIDUALS)
+        if not 0 <= dropout < 1:
+            raise UserError(f"dropout must lie in [0, 1), got {dropout}")
+        self.residual = residual
+        self.norm_in = nn.LayerNorm(dim) if layer_norm else nn.Identity()
+        self.norm_out = nn.LayerNorm(dim) if layer_norm else nn.Identity()
+        self.linear = nn.Linear(dim, dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query: Tensor, attended: Attended) -> Tensor:
+        start = query if self.residual == "query" else attended.query
+        z = self.norm_in(start + self.dropout(attended.out))
+        return self.norm_out(z + self.dropout(torch.relu(self.linear(z))))
+
+
+class GMPool(nn.Module):
+    """Graph multiset pooling: n nodes of each graph become K rows, by attention from K seeds.
+
+    dim: width of nodes, seeds and output.
+    num_seeds: K.
+    conv: makes keys and values: "gcn", "gin", None (linear, no edges), or a factory
+        `(in_dim, out_dim) -> Module`.
+    softmax: "seeds" (each node is shared out among the seeds; sees multiplicity) or "nodes".
+    scale, residual, out_projection: see `gmpool.nn.attention` and this module.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_seeds: int,
+        *,
+        num_heads: int = 1,
+        conv: str | None | ConvFactory = "gcn",
+        softmax: str = "seeds",
+        layer_norm: bool = False,
+        dropout: float = 0.0,
+        scale: str = "width",
+        residual: str = "projected",
+        out_projection: bool = False,
+    ) -> None:
+        super().__init__()
+        if num_seeds < 1:
+            raise UserError(f"num_seeds must be at least 1, got {num_seeds}")
+        self.seeds = nn.Parameter(torch.empty(num_seeds, dim))
+        nn.init.xavier_uniform_(self.seeds)
+        self.attention = SeedAttention(
+            dim,
+            dim,
+            dim,
+            num_heads=num_heads,
+            conv=conv,
+            softmax=softmax,
+            scale=scale,
+            out_projection=out_projection,
+        )
+        self.after = ResidualFeedForward(
+            dim, residual=residual, layer_norm=layer_norm, dropout=dropout
+        )
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor | AnyEdges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+        return_assignment: bool = False,
+    ) -> Pooled:
+        """x [N, D], edge_index [2, E], batch [N] -> Pooled with x [B, K, D]"""
+        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
+        edges = edge_index
+        if isinstance(edges, (Tensor, Edges)):
+            edges = Edges.of(edges, x, edge_weight, edge_attr)
+        attended = self.attention(self.seeds, x, edges, segments)
+        out = self.after(self.seeds, attended)
+        if not return_assignment:
+            return Pooled(out)
+        return Pooled(out, attended.attention.mean(1), attended.attention)
+
+
+class SelfAtt(nn.Module):
+    """Self-attention among the rows of each graph: their relations beside their content.
+
+    Called with [B, K, D] (K rows of every graph, as after a pooling) or with [N, D] and batch.
+    """
+
+    def __init__(
+        self,
+        in_dim: int,
+        out_dim: int | None = None,
+        *,
+        num_heads: int = 1,
+        softmax: str = "seeds",
+        layer_norm: bool = False,
+        dropout: float = 0.0,
+        scale: str = "width",
+        residual: str = "projected",
+        out_projection: bool = False,
+    ) -> None:
+        super().__init__()
+        out_dim = in_dim if out_dim is None else out_dim
+        if residual == "query" and out_dim != in_dim:
+            raise UserError(
+                f'residual="query" adds the input, so it cannot change the width from {in_dim} to '
+                f'{out_dim}; use residual="projected" or equal widths'
+            )
+        self.attention = RowAttention(
+            in_dim,
+            in_dim,
+            out_dim,
+            num_heads=num_heads,
+            softmax=softmax,
+            scale=scale,
+            out_projection=out_projection,
+        )
+        self.after = ResidualFeedForward(
+            out_dim, residual=residual, layer_norm=layer_norm, dropout=dropout
+        )
+
+    def forward(
+        self,
+        x: Tensor,
+        batch: Tensor | Segments | None = None,
+        *,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        if x.dim() == 3:
+            B, K, _ = x.shape
+            rows = x.flatten(0, 1)
+            attended = self.attention(rows, Segments.uniform(B, K, x.device), uniform=K)
+            return self.after(rows, attended).unflatten(0, (B, K))
+        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
+        return self.after(x, self.attention(x, segments))
