@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
+from gmpool.nn.columns import Columns
 from gmpool.nn.conv import AnyEdges, ConvFactory, LinearConv, make_conv
 from gmpool.ops.grouped import collect
 from gmpool.ops.seed_attention import seed_attention, seed_softmax
@@ -30,7 +31,7 @@ class Attended(NamedTuple):
 
 
 class MultiHeadAttention(nn.Module):
-    """Heads, projections and scale shared by attention from seeds and among rows.
+    """Heads, scale and output projection, shared by attention from seeds and among rows.
 
     scale: scores are divided by √width ("width", as the authors' code does), √(width/H) ("head"),
     or by nothing ("none", as the paper writes it). out_projection: the paper's W^O, which the
@@ -38,36 +39,22 @@ class MultiHeadAttention(nn.Module):
     """
 
     def __init__(
-        self,
-        query_dim: int,
-        in_dim: int,
-        out_dim: int,
-        *,
-        num_heads: int = 1,
-        conv: str | None | ConvFactory = None,
-        softmax: str = "seeds",
-        scale: str = "width",
-        out_projection: bool = False,
+        self, dim: int, *, num_heads: int, softmax: str, scale: str, out_projection: bool
     ) -> None:
         super().__init__()
-        if num_heads < 1 or out_dim % num_heads:
-            raise UserError(
-                f"the width {out_dim} cannot be split into num_heads={num_heads} equal heads"
-            )
+        if num_heads < 1 or dim % num_heads:
+            raise UserError(f"the width {dim} cannot be split into num_heads={num_heads} heads")
         if softmax not in SOFTMAX_AXES:
             raise unknown("softmax axis", softmax, SOFTMAX_AXES)
         if scale not in SCALES:
             raise unknown("scale", scale, SCALES)
-        self.num_heads, self.out_dim, self.softmax = num_heads, out_dim, softmax
-        self.factor = {"width": out_dim, "head": out_dim // num_heads, "none": 1}[scale] ** -0.5
-        self.to_query = nn.Linear(query_dim, out_dim)
-        self.to_key = make_conv(conv, in_dim, out_dim)
-        self.to_value = make_conv(conv, in_dim, out_dim)
-        self.out_projection = nn.Linear(out_dim, out_dim, bias=False) if out_projection else None
+        self.num_heads, self.dim, self.softmax = num_heads, dim, softmax
+        self.factor = {"width": dim, "head": dim // num_heads, "none": 1}[scale] ** -0.5
+        self.out_projection = nn.Linear(dim, dim, bias=False) if out_projection else None
 
     def heads(self, t: Tensor) -> Tensor:
         """[..., D] -> [..., H, D/H]"""
-        return t.unflatten(-1, (self.num_heads, self.out_dim // self.num_heads))
+        return t.unflatten(-1, (self.num_heads, self.dim // self.num_heads))
 
     def project(self, out: Tensor) -> Tensor:
         """[..., D] -> [..., D]"""
@@ -82,7 +69,23 @@ class SeedAttention(MultiHeadAttention):
     the convolution allows it and H·K < D, by counting operations), "absorbed" or "direct".
     """
 
-    form = "auto"
+    def __init__(
+        self,
+        dim: int,
+        *,
+        num_heads: int = 1,
+        conv: str | None | ConvFactory = None,
+        softmax: str = "seeds",
+        scale: str = "width",
+        out_projection: bool = False,
+    ) -> None:
+        super().__init__(
+            dim, num_heads=num_heads, softmax=softmax, scale=scale, out_projection=out_projection
+        )
+        self.form = "auto"
+        self.to_query = nn.Linear(dim, dim)
+        self.to_key = make_conv(conv, dim, dim)
+        self.to_value = make_conv(conv, dim, dim)
 
     @property
     def absorbable(self) -> bool:
@@ -90,10 +93,12 @@ class SeedAttention(MultiHeadAttention):
 
     def _absorb(self, num_seeds: int) -> bool:
         if self.form == "auto":
-            return self.absorbable and self.num_heads * num_seeds < self.out_dim
+            return self.absorbable and self.num_heads * num_seeds < self.dim
         return self.form == "absorbed"
 
-    def forward(self, seeds: Tensor, x: Tensor, edges: AnyEdges, segments: Segments) -> Attended:
+    def forward(
+        self, seeds: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
+    ) -> Attended:
         query = self.to_query(seeds)  # [K, D]
         form = self._absorbed if self._absorb(seeds.shape[0]) else self._direct
         out, attention = form(self.heads(query), x, edges, segments)  # [B, H, K, D/H]
@@ -101,7 +106,7 @@ class SeedAttention(MultiHeadAttention):
         return Attended(self.project(out), query, attention)
 
     def _absorbed(
-        self, q: Tensor, x: Tensor, edges: AnyEdges, segments: Segments
+        self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
     ) -> tuple[Tensor, Tensor]:
         key, value = self.to_key, self.to_value
         assert isinstance(key, LinearConv)
@@ -117,7 +122,7 @@ class SeedAttention(MultiHeadAttention):
         return out + mass[..., None] * self.heads(value.bias)[:, None], a
 
     def _direct(
-        self, q: Tensor, x: Tensor, edges: AnyEdges, segments: Segments
+        self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
     ) -> tuple[Tensor, Tensor]:
         keys = self.heads(self.to_key(x, edges))  # [N, H, d]
         values = self.heads(self.to_value(x, edges))  # [N, H, d]
@@ -130,11 +135,25 @@ class SeedAttention(MultiHeadAttention):
 class RowAttention(MultiHeadAttention):
     """The rows of each graph attend to each other. Softmax "seeds" is over the querying rows."""
 
+    def __init__(
+        self,
+        in_dim: int,
+        dim: int,
+        *,
+        num_heads: int = 1,
+        softmax: str = "seeds",
+        scale: str = "width",
+        out_projection: bool = False,
+    ) -> None:
+        super().__init__(
+            dim, num_heads=num_heads, softmax=softmax, scale=scale, out_projection=out_projection
+        )
+        self.to_query_key_value = nn.Linear(in_dim, 3 * dim)
+
     def forward(self, x: Tensor, segments: Segments, uniform: int | None = None) -> Attended:
         """x [N, D_in] -> out [N, D]; `uniform` is the number of rows per graph if it is the same."""
-        query = self.to_query(x)
-        q = self.heads(query) * self.factor  # [N, H, d]
-        k, v = self.heads(self.to_key(x)), self.heads(self.to_value(x))
+        query, key, value = self.to_query_key_value(x).chunk(3, dim=-1)  # each [N, D]
+        q, k, v = self.heads(query) * self.factor, self.heads(key), self.heads(value)
         attend = self._ragged if uniform is None else self._dense
         return Attended(self.project(attend(q, k, v, segments, uniform or 0)), query)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
+from gmpool.nn.columns import Columns, plain
 from gmpool.ops.adjacency import CoarseEdges, Edges
 
 AnyEdges = Edges | CoarseEdges
@@ -25,7 +26,7 @@ class LinearConv(Protocol):
     weight: Tensor  # [out, in]
     bias: Tensor  # [out]
 
-    def propagate(self, x: Tensor, edges: AnyEdges) -> Tensor: ...
+    def propagate(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor: ...
 
 
 class GCNConv(nn.Module):
@@ -40,25 +41,35 @@ class GCNConv(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def propagate(self, x: Tensor, edges: AnyEdges) -> Tensor:
-        return edges.gcn.matmul(x)
+    def propagate(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+        if isinstance(x, Columns) and isinstance(edges, Edges):
+            return x.gcn(edges)
+        return edges.gcn.matmul(plain(x))
 
-    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
-        # Propagate on the narrower side. When the input needs no gradient (raw features) that
-        # also leaves out the propagation of the backward pass.
-        if self.weight.shape[1] <= self.weight.shape[0]:
-            return nn.functional.linear(self.propagate(x, edges), self.weight, self.bias)
-        return self.propagate(nn.functional.linear(x, self.weight), edges) + self.bias
+    @property
+    def propagates_first(self) -> bool:
+        """On the narrower side. When the input needs no gradient (raw features) that also leaves
+        out the propagation of the backward pass."""
+        return self.weight.shape[1] <= self.weight.shape[0]
+
+    def transform(self, z: Tensor) -> Tensor:
+        """What follows the propagation. [N, in_dim] -> [N, out_dim]"""
+        return nn.functional.linear(z, self.weight, self.bias)
+
+    def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+        if self.propagates_first:
+            return self.transform(self.propagate(x, edges))
+        return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)) + self.bias
 
 
 class IdentityConv(nn.Linear):
     """No propagation: a row-wise linear map, the keys and values of the plain attention (MH)."""
 
-    def propagate(self, x: Tensor, edges: AnyEdges) -> Tensor:
-        return x
+    def propagate(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+        return plain(x)
 
-    def forward(self, x: Tensor, edges: AnyEdges | None = None) -> Tensor:
-        return super().forward(x)
+    def forward(self, x: Tensor | Columns, edges: AnyEdges | None = None) -> Tensor:
+        return super().forward(plain(x))
 
 
 class GINConv(nn.Module):
@@ -71,7 +82,8 @@ class GINConv(nn.Module):
             nn.Linear(in_dim, out_dim), nn.ReLU(), nn.Linear(out_dim, out_dim)
         )
 
-    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
+    def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+        x = plain(x)
         return self.mlp((1 + self.eps) * x + edges.plain.matmul(x))
 
 
@@ -85,9 +97,9 @@ class ForeignConv(nn.Module):
         super().__init__()
         self.conv = conv
 
-    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
+    def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         third = edges.edge_weight if edges.edge_attr is None else edges.edge_attr
-        return self.conv(x, edges.edge_index, *(() if third is None else (third,)))
+        return self.conv(plain(x), edges.edge_index, *(() if third is None else (third,)))
 
 
 CONVS: dict[str | None, ConvFactory] = {"gcn": GCNConv, "gin": GINConv, None: IdentityConv}

@@ -27,23 +27,26 @@ class Adjacency:
     @classmethod
     def from_edge_index(
         cls, edge_index: Tensor, num_nodes: int, weight: Tensor | None = None
-    ) -> Adjacency:
-        """Two sorts: by target for the matrix, by source for its transpose."""
+    ) -> tuple[Adjacency, Tensor]:
+        """The matrix, and which edge each of its entries is. Two sorts: by target for the matrix,
+        by source for its transpose."""
         source, target = edge_index[0], edge_index[1]
         by_target = torch.argsort(target, stable=True)
         by_source = torch.argsort(source, stable=True)
-        place = torch.arange(source.shape[0], device=source.device)
-        rank_t = torch.empty_like(place).scatter_(0, by_target, place)
-        rank_s = torch.empty_like(place).scatter_(0, by_source, place)
         pattern = Pattern(
             _offsets(target, num_nodes),
             source.index_select(0, by_target),
             _offsets(source, num_nodes),
             target.index_select(0, by_source),
-            to_t=rank_t.index_select(0, by_source),
-            from_t=rank_s.index_select(0, by_target),
+            to_t=_inverse(by_target).index_select(0, by_source),
+            from_t=_inverse(by_source).index_select(0, by_target),
         )
-        return cls(pattern, None if weight is None else weight.index_select(0, by_target))
+        return cls(pattern, None if weight is None else weight.index_select(0, by_target)), by_target
+
+
+def _inverse(permutation: Tensor) -> Tensor:
+    place = torch.arange(permutation.shape[0], device=permutation.device)
+    return torch.empty_like(place).scatter_(0, permutation, place)
 
 
 def _offsets(ids: Tensor, num_nodes: int) -> Tensor:
@@ -91,15 +94,18 @@ class Edges:
         plain: Adjacency | None = None,
         gcn: Adjacency | None = None,
     ) -> None:
+        """`plain` and `gcn` are given by who has them made already, from edges sorted by target."""
         self.edge_index, self.num_nodes = edge_index, num_nodes
         self.edge_weight, self.edge_attr, self.dtype = edge_weight, edge_attr, dtype
         self._plain, self._gcn = plain, gcn
+        self._by_target: Tensor | None = None  # None: edges are sorted by target
 
     @classmethod
     def of(
         cls,
         edge_index: Tensor | Edges,
-        x: Tensor,
+        num_nodes: int,
+        dtype: torch.dtype,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
     ) -> Edges:
@@ -116,14 +122,14 @@ class Edges:
                 f"got {tuple(edge_weight.shape)}"
             )
         return cls(
-            edge_index, x.shape[0], edge_weight=edge_weight, edge_attr=edge_attr, dtype=x.dtype
+            edge_index, num_nodes, edge_weight=edge_weight, edge_attr=edge_attr, dtype=dtype
         )
 
     @property
     def plain(self) -> Adjacency:
         """A, with the edge weights where there are any."""
         if self._plain is None:
-            self._plain = Adjacency.from_edge_index(
+            self._plain, self._by_target = Adjacency.from_edge_index(
                 self.edge_index, self.num_nodes, self.edge_weight
             )
         return self._plain
@@ -135,8 +141,25 @@ class Edges:
             both, weight = gcn_edges(
                 self.edge_index, self.num_nodes, self.edge_weight, self.dtype
             )
-            self._gcn = Adjacency.from_edge_index(both, self.num_nodes, weight)
+            self._gcn, _ = Adjacency.from_edge_index(both, self.num_nodes, weight)
         return self._gcn
+
+    @property
+    def from_source(self) -> Pattern:
+        """The E × N matrix that gives each edge the row of its source."""
+        p, E = self.plain.pattern, self.edge_index.shape[1]
+        assert p.to_t is not None
+        edges = p.to_t if self._by_target is None else self._by_target.index_select(0, p.to_t)
+        one_each = torch.arange(E + 1, device=p.col.device)
+        return Pattern(one_each, self.edge_index[0], p.t_rowptr, edges)
+
+    @property
+    def to_target(self) -> Pattern:
+        """The N × E matrix that sums the rows of edges into their targets."""
+        p, E = self.plain.pattern, self.edge_index.shape[1]
+        place = torch.arange(E + 1, device=p.col.device)
+        edges = place[:-1] if self._by_target is None else self._by_target
+        return Pattern(p.rowptr, edges, place, self.edge_index[1])
 
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
         """A' = Cᵀ A C per graph, by one spmm and one collect: O(E·K + N·K²), nothing n × n."""

@@ -25,7 +25,8 @@ def seed_softmax(scores: Tensor, segments: Segments, axis: str) -> Tensor:
     axis "nodes": Σ_{n in graph} A_nhk = 1 for each seed.
     """
     if axis == "seeds":
-        return scores.softmax(-1)
+        # Seeds are few: with nodes innermost the softmax is vectorised over nodes.
+        return scores.permute(1, 2, 0).softmax(1).permute(2, 0, 1)
     return segment_softmax(scores.flatten(1), segments).view_as(scores)
 
 

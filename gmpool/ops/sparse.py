@@ -83,7 +83,9 @@ def sddmm_reference(pattern: Pattern, a: Tensor, b: Tensor) -> Tensor:
 
 
 def wide(x: Tensor) -> Tensor:
-    """Sums of half-precision rows are accumulated in float32."""
+    """Sums of half-precision rows are accumulated in float32. Detached: inside an operator, what
+    looks at requires_grad (embedding_bag does) would prepare for a backward that is ours."""
+    x = x.detach()
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
 
@@ -101,7 +103,7 @@ def _spmm(
     table = wide(x).contiguous()
     if col.numel() == 0:
         return x.new_zeros(rowptr.numel() - 1, x.shape[1])
-    weight = None if weight is None else weight.to(table.dtype)
+    weight = None if weight is None else weight.detach().to(table.dtype)
     # embedding_bag(weight, indices, offsets, scale_grad, mode=sum, sparse, weights, include_last)
     y = torch.embedding_bag(table, col, rowptr, False, 0, False, weight, True)[0]
     return y.to(x.dtype)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.nn.attention import Attended, RowAttention, SeedAttention
+from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
@@ -73,8 +74,6 @@ class GMPool(nn.Module):
         nn.init.xavier_uniform_(self.seeds)
         self.attention = SeedAttention(
             dim,
-            dim,
-            dim,
             num_heads=num_heads,
             conv=conv,
             softmax=softmax,
@@ -87,7 +86,7 @@ class GMPool(nn.Module):
 
     def forward(
         self,
-        x: Tensor,
+        x: Tensor | Columns,
         edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
@@ -100,7 +99,7 @@ class GMPool(nn.Module):
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
         edges = edge_index
         if isinstance(edges, (Tensor, Edges)):
-            edges = Edges.of(edges, x, edge_weight, edge_attr)
+            edges = Edges.of(edges, x.shape[0], x.dtype, edge_weight, edge_attr)
         attended = self.attention(self.seeds, x, edges, segments)
         out = self.after(self.seeds, attended)
         if not return_assignment:
@@ -136,7 +135,6 @@ class SelfAtt(nn.Module):
             )
         self.attention = RowAttention(
             in_dim,
-            in_dim,
             out_dim,
             num_heads=num_heads,
             softmax=softmax,
@@ -149,11 +147,12 @@ class SelfAtt(nn.Module):
 
     def forward(
         self,
-        x: Tensor,
+        x: Tensor | Columns,
         batch: Tensor | Segments | None = None,
         *,
         batch_size: int | None = None,
     ) -> Tensor:
+        x = plain(x)
         if x.dim() == 3:
             B, K, _ = x.shape
             rows = x.flatten(0, 1)

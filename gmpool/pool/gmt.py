@@ -13,6 +13,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
+from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
@@ -142,7 +143,7 @@ class GraphMultisetTransformer(nn.Module):
 
     def forward(
         self,
-        x: Tensor,
+        x: Tensor | Columns,
         edge_index: Tensor | Edges,
         batch: Tensor | Segments | None = None,
         batch_size: int | None = None,
@@ -152,8 +153,8 @@ class GraphMultisetTransformer(nn.Module):
     ) -> Tensor:
         """x [N, in_dim], edge_index [2, E], batch [N] -> [B, hidden_dim]"""
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges: AnyEdges = Edges.of(edge_index, x, edge_weight, edge_attr)
-        rows = x  # [N, D] while ragged, [B, K, D] from the first pooling on
+        edges: AnyEdges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
+        rows: Tensor | Columns = x  # [N, D] while ragged, [B, K, D] from the first pooling on
         last = len(self.blocks) - 1
         for i, block in enumerate(self.blocks):
             if isinstance(block, SelfAtt):
@@ -161,17 +162,18 @@ class GraphMultisetTransformer(nn.Module):
                 continue
             assert isinstance(block, GMPool)
             coarsen = self.later_adjacency == "coarsened" and i < last
-            flat = rows.flatten(0, -2)
+            ragged = isinstance(rows, Columns) or rows.dim() == 2
+            flat = rows if ragged else rows.flatten(0, 1)  # [B·K, D]
             pooled = block(flat, edges, segments, return_assignment=coarsen)
             if coarsen:
                 edges = edges.coarsened(pooled.assignment, segments)
             rows = pooled.x
             segments = Segments.uniform(rows.shape[0], rows.shape[1], rows.device)
-        return self.final(rows.flatten(1))
+        return self.final(plain(rows).flatten(1))
 
     def assign(
         self,
-        x: Tensor,
+        x: Tensor | Columns,
         edge_index: Tensor | Edges,
         batch: Tensor | Segments | None = None,
         batch_size: int | None = None,
@@ -181,7 +183,7 @@ class GraphMultisetTransformer(nn.Module):
     ) -> Pooled:
         """What the first pooling does: its K rows per graph, and the assignment C [N, K]."""
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x, edge_weight, edge_attr)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         for block in self.blocks:
             if isinstance(block, GMPool):
                 return block(x, edges, segments, return_assignment=True)

@@ -1,0 +1,78 @@
+"""Message passing before the pooling: layers whose outputs are concatenated (jumping knowledge)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.errors import UserError
+from gmpool.nn.columns import Columns
+from gmpool.nn.conv import ConvFactory, GCNConv, make_conv
+from gmpool.nn.molecule import BondConv, MultiHotEmbedding
+from gmpool.ops.adjacency import Edges
+
+
+class Encoder(nn.Module):
+    """L convolutions with ReLU; x [N, in_dim] -> L blocks of [N, hidden_dim]. With L = 0, x."""
+
+    def __init__(
+        self,
+        in_dim: int,
+        hidden_dim: int,
+        *,
+        num_layers: int = 3,
+        conv: str | ConvFactory = "gcn",
+    ) -> None:
+        super().__init__()
+        if num_layers < 0:
+            raise UserError(f"num_layers must be 0 or more, got {num_layers}")
+        widths = [in_dim] + [hidden_dim] * num_layers
+        self.convs = nn.ModuleList(
+            make_conv(conv, a, b) for a, b in zip(widths, widths[1:], strict=False)
+        )
+        self.out_dim = num_layers * hidden_dim or in_dim
+
+    def forward(self, x: Tensor, edges: Edges) -> Columns:
+        layers: list[Tensor] = []
+        propagated: list[Tensor] = []
+        for conv in self.convs:
+            if isinstance(conv, GCNConv) and conv.propagates_first:
+                z = conv.propagate(x, edges)
+                if layers:
+                    propagated.append(z)
+                x = torch.relu(conv.transform(z))
+            else:
+                x = torch.relu(conv(x, edges))
+            layers.append(x)
+        return Columns(layers or [x], propagated)
+
+
+class MoleculeEncoder(nn.Module):
+    """Atom embeddings, then L convolutions that read bond embeddings; jumping knowledge.
+
+    x [N, Σ atom_sizes] and edge_attr [E, Σ bond_sizes] are multi-hot rows (GraphBatch makes them).
+    With L = 0 the atom embeddings are the output.
+    """
+
+    def __init__(
+        self,
+        atom_sizes: tuple[int, ...],
+        bond_sizes: tuple[int, ...],
+        hidden_dim: int,
+        *,
+        num_layers: int = 3,
+    ) -> None:
+        super().__init__()
+        if num_layers < 0:
+            raise UserError(f"num_layers must be 0 or more, got {num_layers}")
+        self.atoms = MultiHotEmbedding(atom_sizes, hidden_dim)
+        self.convs = nn.ModuleList(BondConv(bond_sizes, hidden_dim) for _ in range(num_layers))
+        self.out_dim = hidden_dim * max(num_layers, 1)
+
+    def forward(self, x: Tensor, edges: Edges) -> Columns:
+        x = self.atoms(x)
+        layers = []
+        for conv in self.convs:
+            x = torch.relu(conv(x, edges))
+            layers.append(x)
+        return Columns(layers or [x])
