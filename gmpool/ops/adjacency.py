@@ -38,13 +38,14 @@ class Adjacency:
             source.index_select(0, by_target),
             _offsets(source, num_nodes),
             target.index_select(0, by_source),
-            to_t=_inverse(by_target).index_select(0, by_source),
-            from_t=_inverse(by_source).index_select(0, by_target),
+            to_t=inverse(by_target).index_select(0, by_source),
+            from_t=inverse(by_source).index_select(0, by_target),
         )
         return cls(pattern, None if weight is None else weight.index_select(0, by_target)), by_target
 
 
-def _inverse(permutation: Tensor) -> Tensor:
+def inverse(permutation: Tensor) -> Tensor:
+    """Where each place went. [n] -> [n]"""
     place = torch.arange(permutation.shape[0], device=permutation.device)
     return torch.empty_like(place).scatter_(0, permutation, place)
 

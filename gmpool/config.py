@@ -1,0 +1,200 @@
+"""What a run is made of: frozen dataclasses, the published settings, and the key of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, get_type_hints
+
+from gmpool.errors import UserError, unknown
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a model is trained. The defaults are the paper's for the TU sets."""
+
+    batch_size: int = 128
+    lr: float = 5e-4
+    weight_decay: float = 1e-4
+    epochs: int = 500
+    patience: int | None = 50
+    """Stop after so many epochs without a better validation loss; none: never."""
+    warmup_epochs: int = 50
+    """The learning rate rises linearly for so long, then follows a cosine down to 0."""
+    clip_norm: float = 1.0
+    select_by: str = "loss"
+    """The weights that are tested: best validation "loss" or best validation "metric"."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Encoder, pooling and classifier."""
+
+    method: str = "gmt"
+    hidden_dim: int = 128
+    num_layers: int = 3
+    conv: str = "gcn"
+    """Message passing of the encoder: gcn or gin (molecules with bonds: the bond convolution)."""
+    dropout: float = 0.5
+    """Of the classifier."""
+    pool: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the pooling method, by its constructor's names."""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A run is a pure function of this; its key is a digest of it."""
+
+    task: str
+    dataset: str
+    data_digest: str
+    model: ModelConfig
+    train: TrainConfig
+    seed: int
+    fold: int
+    split_digest: str
+
+    @property
+    def key(self) -> str:
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _tu(**changes: Any) -> dict[str, Any]:
+    return changes
+
+
+def _ogb(**changes: Any) -> dict[str, Any]:
+    # The authors' code trains molecules for all epochs and tests the best validation metric.
+    return {"lr": 1e-3, "patience": None, "select_by": "metric", **changes}
+
+
+# The authors' published settings. num_heads and layer_norm are options of GMT.
+AUTHORS: Mapping[str, Mapping[str, Any]] = {
+    "DD": _tu(batch_size=10, hidden_dim=32, num_heads=4),
+    "PROTEINS": _tu(num_heads=2),
+    "MUTAG": _tu(num_heads=4, layer_norm=True),
+    "IMDB-BINARY": _tu(num_heads=1),
+    "IMDB-MULTI": _tu(num_heads=1),
+    "COLLAB": _tu(num_heads=2),
+    "ogbg-molhiv": _ogb(batch_size=512, num_heads=4),
+    "ogbg-moltox21": _ogb(num_heads=1),
+    "ogbg-moltoxcast": _ogb(num_heads=8),
+    "ogbg-molbbbp": _ogb(num_heads=2, layer_norm=True),
+}
+
+# For a user's own data, about which nothing is published.
+OWN_DATA: Mapping[str, Any] = {"lr": 1e-3, "num_heads": 2, "layer_norm": True}
+
+_GMT_ONLY = ("num_heads", "layer_norm")
+
+
+def published_settings(dataset: str, method: str) -> dict[str, Any]:
+    """The settings for a set; those that only GMT knows are left out for other methods."""
+    settings = dict(AUTHORS.get(dataset, OWN_DATA))
+    if method != "gmt":
+        settings = {k: v for k, v in settings.items() if k not in _GMT_ONLY}
+    return settings
+
+
+def configure(
+    dataset: str, method: str, pool_options: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> tuple[ModelConfig, TrainConfig]:
+    """Published settings first, then the user's.
+
+    pool_options: the option names of the method and their defaults. A key that neither the
+    configuration nor the method knows is an error.
+    """
+    model, train = ModelConfig(method=method), TrainConfig()
+    pool: dict[str, Any] = {}
+    settings = {**published_settings(dataset, method), **overrides}
+    model_keys = {f.name for f in fields(ModelConfig)} - {"method", "pool"}
+    train_keys = {f.name for f in fields(TrainConfig)}
+    for key, value in settings.items():
+        if key in train_keys:
+            train = replace(train, **{key: coerce(TrainConfig, key, value)})
+        elif key.startswith("pool."):
+            pool[_known(key[5:], pool_options, method)] = _like(pool_options[key[5:]], key, value)
+        elif key in model_keys:
+            model = replace(model, **{key: coerce(ModelConfig, key, value)})
+        elif key in pool_options:
+            pool[key] = _like(pool_options[key], key, value)
+        else:
+            raise unknown("option", key, [*train_keys, *model_keys, *pool_options])
+    _check(model, train)
+    return replace(model, pool=pool), train
+
+
+def _known(key: str, options: Mapping[str, Any], method: str) -> str:
+    if key not in options:
+        raise unknown(f"option of {method}", key, options)
+    return key
+
+
+def coerce(cls: type, key: str, value: Any) -> Any:
+    """A value from the command line or a file as the type its field declares."""
+    hint = str(get_type_hints(cls)[key])
+    if isinstance(value, str):
+        value = parse_value(value)
+    if value is None and "None" in hint:
+        return None
+    wanted = next(t for name, t in _TYPES.items() if name in hint)
+    return _cast(wanted, key, value)
+
+
+_TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
+
+
+def _cast(wanted: type, key: str, value: Any) -> Any:
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+        raise UserError(f"option {key} takes a {wanted.__name__}, got {value!r}")
+    return value
+
+
+def _like(default: Any, key: str, value: Any) -> Any:
+    """The value, checked against the type of the option's default where that is known."""
+    if isinstance(value, str):
+        value = parse_value(value)
+    return value if default is None or value is None else _cast(type(default), key, value)
+
+
+def parse_value(text: str) -> Any:
+    """none, true, false, a number, or the text itself."""
+    words: dict[str, Any] = {"none": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _check(model: ModelConfig, train: TrainConfig) -> None:
+    at_least = {
+        "batch_size": (train.batch_size, 1),
+        "epochs": (train.epochs, 1),
+        "patience": (1 if train.patience is None else train.patience, 1),
+        "warmup_epochs": (train.warmup_epochs, 0),
+        "hidden_dim": (model.hidden_dim, 2),
+        "num_layers": (model.num_layers, 0),
+    }
+    for key, (value, low) in at_least.items():
+        if value < low:
+            raise UserError(f"option {key} must be at least {low}, got {value}")
+    for key, number in (("lr", train.lr), ("clip_norm", train.clip_norm)):
+        if not number > 0:
+            raise UserError(f"option {key} must be positive, got {number}")
+    if train.weight_decay < 0:
+        raise UserError(f"option weight_decay must not be negative, got {train.weight_decay}")
+    if not 0 <= model.dropout < 1:
+        raise UserError(f"option dropout must lie in [0, 1), got {model.dropout}")
+    if train.select_by not in ("loss", "metric"):
+        raise unknown("select_by", train.select_by, ("loss", "metric"))
+    if model.conv not in ("gcn", "gin"):
+        raise unknown("convolution", model.conv, ("gcn", "gin"))

@@ -1,0 +1,90 @@
+"""Trained models on disk: weights as safetensors, everything else as JSON, no pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from gmpool.config import ModelConfig
+from gmpool.engine.files import write_atomically
+from gmpool.errors import CheckpointError, UserError
+from gmpool.tasks.classify import DataShape, GraphModel
+
+FORMAT = 1
+WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
+
+
+def save_model(model: GraphModel, folder: Path, about: dict[str, Any]) -> None:
+    """Write folder/model.safetensors and folder/model.json; `about` is kept for the reader."""
+    description = {
+        "format": FORMAT,
+        "shape": model.shape.to_json(),
+        "model": asdict(model.config),
+        "about": about,
+    }
+    weights = {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}
+    try:
+        write_atomically(folder / WEIGHTS, lambda path: save_file(weights, path))
+        text = json.dumps(description, indent=1) + "\n"
+        write_atomically(folder / DESCRIPTION, lambda path: _write_text(path, text))
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"the model could not be saved in {folder}: {error}; what was there before is "
+            f"untouched. Free some space, or choose another folder"
+        ) from error
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def load_model(folder: Path) -> tuple[GraphModel, dict[str, Any]]:
+    """The model, and the description that was saved with it."""
+    for name in (DESCRIPTION, WEIGHTS):
+        if not (folder / name).is_file():
+            raise CheckpointError(
+                f"{folder} is not a saved model: {name} is missing; give the folder that "
+                f"`gmpool train --save-model FOLDER` wrote"
+            )
+    try:
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        shape = DataShape.from_json(description["shape"])
+        config = ModelConfig(**description["model"])
+        model = GraphModel(shape, config)
+    except (ValueError, KeyError, TypeError, UserError) as error:
+        raise CheckpointError(f"{folder / DESCRIPTION} cannot be read: {error}") from error
+    if description.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{folder / DESCRIPTION} has format {description.get('format')!r}, this version of "
+            f"gmpool reads {FORMAT}"
+        )
+    load_weights(model, folder / WEIGHTS)
+    return model, description
+
+
+def load_weights(model: torch.nn.Module, path: Path) -> None:
+    """Fill a model from a safetensors file; every name and shape must agree."""
+    try:
+        weights = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"{path} cannot be read ({error}); it may be cut off or not a safetensors file. "
+            f"Copy it again or train again"
+        ) from error
+    expected = {k: tuple(v.shape) for k, v in model.state_dict().items()}
+    found = {k: tuple(v.shape) for k, v in weights.items()}
+    if expected != found:
+        names = sorted(k for k in expected.keys() | found.keys() if expected.get(k) != found.get(k))
+        first = names[0]
+        raise CheckpointError(
+            f"{path} does not fit the model: {first} is {found.get(first, 'missing')} in the file "
+            f"and {expected.get(first, 'unknown')} in the model ({len(names)} of {len(expected)} "
+            f"tensors differ)"
+        )
+    model.load_state_dict(weights)

@@ -1,0 +1,172 @@
+"""Folds × seeds of one method on one set, through the run store."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from gmpool.config import ModelConfig, RunSpec, TrainConfig, configure
+from gmpool.data import Dataset
+from gmpool.engine.checkpoint import save_model
+from gmpool.engine.provenance import commit, device_name, versions
+from gmpool.engine.store import Row, RunStore
+from gmpool.engine.train import Epoch, Trained, train
+from gmpool.errors import UserError
+from gmpool.pool import method_options
+
+
+class Watcher(Protocol):
+    """Who wants to see runs go by: a progress bar, or nobody."""
+
+    def run_started(self, spec: RunSpec) -> Callable[[Epoch], None]: ...
+
+    def run_finished(self, spec: RunSpec, row: Row, *, reused: bool) -> None: ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """One method on one set with all its folds and seeds."""
+
+    dataset: Dataset
+    model: ModelConfig
+    train: TrainConfig
+    folds: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+    @classmethod
+    def make(
+        cls,
+        dataset: Dataset,
+        method: str,
+        *,
+        folds: int,
+        seeds: int,
+        first_seed: int = 42,
+        options: Mapping[str, Any] | None = None,
+    ) -> Job:
+        if not 1 <= folds <= len(dataset.folds):
+            raise UserError(
+                f"{dataset.name} has {len(dataset.folds)} fold(s), so folds must lie in "
+                f"1 … {len(dataset.folds)}, got {folds}"
+            )
+        if seeds < 1:
+            raise UserError(f"seeds must be at least 1, got {seeds}")
+        model, config = configure(dataset.name, method, method_options(method), options or {})
+        numbers = tuple(range(first_seed, first_seed + seeds))
+        return cls(dataset, model, config, tuple(range(1, folds + 1)), numbers)
+
+    def specs(self) -> list[RunSpec]:
+        """Every run, seed by seed so that a first seed is complete early."""
+        graphs = self.dataset.graphs
+        return [
+            RunSpec(
+                task="classify",
+                dataset=self.dataset.name,
+                data_digest=graphs.digest,
+                model=self.model,
+                train=self.train,
+                seed=seed,
+                fold=fold,
+                split_digest=self.dataset.folds[fold - 1].digest,
+            )
+            for seed in self.seeds
+            for fold in self.folds
+        ]
+
+
+def cross_validate(
+    job: Job,
+    store: RunStore,
+    *,
+    device: str = "cpu",
+    watcher: Watcher | None = None,
+    save_to: Path | None = None,
+) -> list[Row]:
+    """Do the runs that the store does not hold yet; return the rows of all, in order.
+
+    save_to: also keep the weights of the run with the best validation score there.
+    """
+    finished = store.finished()
+    rows: list[Row] = []
+    kept: float = -math.inf
+    for spec in job.specs():
+        row = finished.get(spec.key)
+        # Weights are not in the store: who wants them has the run done again, with equal result.
+        if row is None or save_to is not None:
+            trained = _run(job, spec, device, watcher)
+            row = _row(job, spec, trained, device)
+            if spec.key not in finished:
+                store.record(row)
+            if save_to is not None and row["selection_score"] > kept:
+                kept = row["selection_score"]
+                save_model(trained.model, save_to, about={k: row[k] for k in ABOUT})
+            reused = False
+        else:
+            reused = True
+        if watcher:
+            watcher.run_finished(spec, row, reused=reused)
+        rows.append(row)
+    return rows
+
+
+ABOUT = ("key", "dataset", "method", "seed", "fold", "metric", "test", "valid", "commit")
+
+
+def _run(job: Job, spec: RunSpec, device: str, watcher: Watcher | None) -> Trained:
+    return train(
+        job.dataset.graphs,
+        job.dataset.folds[spec.fold - 1],
+        spec.model,
+        spec.train,
+        metric=job.dataset.metric,
+        seed=spec.seed,
+        device=device,
+        on_epoch=watcher.run_started(spec) if watcher else None,
+    )
+
+
+def _row(job: Job, spec: RunSpec, trained: Trained, device: str) -> Row:
+    best = trained.best
+    by_loss = spec.train.select_by == "loss" or math.isnan(best.valid_metric)
+    sign = -1 if job.dataset.metric == "rmse" else 1
+    return {
+        "key": spec.key,
+        "task": spec.task,
+        "dataset": spec.dataset,
+        "method": spec.model.method,
+        "seed": spec.seed,
+        "fold": spec.fold,
+        "metric": job.dataset.metric,
+        "test": _number(trained.test_metric),
+        "valid": _number(best.valid_metric),
+        "valid_loss": best.valid_loss,
+        "selection_score": -best.valid_loss if by_loss else sign * best.valid_metric,
+        "best_epoch": best.epoch,
+        "epochs": len(trained.curve),
+        "seconds": round(trained.seconds, 3),
+        "parameters": trained.model.num_parameters,
+        "curve": {
+            "train_loss": [_short(e.train_loss) for e in trained.curve],
+            "valid_loss": [_short(e.valid_loss) for e in trained.curve],
+            "valid_metric": [_short(e.valid_metric) for e in trained.curve],
+        },
+        "config": {"model": asdict(spec.model), "train": asdict(spec.train)},
+        "data_digest": spec.data_digest,
+        "split_digest": spec.split_digest,
+        "commit": commit(),
+        "versions": versions(),
+        "device": device_name(device),
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if math.isnan(value) else value
+
+
+def _short(value: float) -> float | None:
+    """Five significant digits suffice to draw a curve."""
+    return None if math.isnan(value) else float(f"{value:.5g}")

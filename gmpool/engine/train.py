@@ -1,0 +1,157 @@
+"""One training: a pure function of model, data, split, configuration and seed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from gmpool.config import ModelConfig, TrainConfig
+from gmpool.data import PackedGraphs, Split, epoch_batches
+from gmpool.engine.schedule import cosine_with_warmup
+from gmpool.errors import UserError
+from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.tasks.metrics import HIGHER_IS_BETTER, metric_of
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch showed: the points of a learning curve."""
+
+    epoch: int
+    train_loss: float
+    valid_loss: float
+    valid_metric: float
+
+
+@dataclass
+class Trained:
+    """A finished training: the model at its best validation, and how it got there."""
+
+    model: GraphModel
+    best: Epoch
+    test_metric: float
+    test_loss: float
+    seconds: float
+    curve: list[Epoch] = field(default_factory=list)
+
+
+def train(
+    graphs: PackedGraphs,
+    split: Split,
+    model_config: ModelConfig,
+    config: TrainConfig,
+    *,
+    metric: str,
+    seed: int,
+    device: str = "cpu",
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> Trained:
+    """Train to the stopping rule, and test the weights that were best on the validation part.
+
+    Global random state is left as it was: initial weights and dropout draw from a forked stream,
+    and the order of batches from a generator of its own, both seeded with `seed`.
+    """
+    for part in ("train", "valid", "test"):
+        if not len(getattr(split, part)):
+            raise UserError(f"the {part} part of the split of {graphs.name} is empty")
+    start = time.perf_counter()
+    devices = [torch.device(device)] if device != "cpu" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        trained = _train(graphs.to(device), split, model_config, config, metric, seed, on_epoch)
+    trained.seconds = time.perf_counter() - start
+    return trained
+
+
+def _train(
+    graphs: PackedGraphs,
+    split: Split,
+    model_config: ModelConfig,
+    config: TrainConfig,
+    metric: str,
+    seed: int,
+    on_epoch: Callable[[Epoch], None] | None,
+) -> Trained:
+    shape = DataShape.of(graphs)
+    model = GraphModel(shape, model_config).to(graphs.device)
+    assert graphs.y is not None
+    model.fit_target_scale(graphs.y[split.train.to(graphs.device)])
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=True
+    )
+    steps = math.ceil(len(split.train) / config.batch_size)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer,
+        lambda step: cosine_with_warmup(
+            step, warmup=config.warmup_epochs * steps, total=config.epochs * steps
+        ),
+    )
+    shuffle = torch.Generator().manual_seed(seed)
+    valid = Evaluation(graphs, split.valid, config.batch_size, metric)
+    curve: list[Epoch] = []
+    best: Epoch | None = None
+    best_state: dict[str, Tensor] = {}
+    for number in range(1, config.epochs + 1):
+        model.train()
+        losses = []
+        for batch in epoch_batches(graphs, split.train, config.batch_size, shuffle):
+            optimizer.zero_grad(set_to_none=True)
+            out, auxiliary = model(batch)
+            loss = model.loss(out, batch.y) + sum(auxiliary.values())
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.detach() * batch.num_graphs)
+        train_loss = float(torch.stack(losses).sum()) / len(split.train)
+        if not math.isfinite(train_loss):
+            raise UserError(
+                f"the training loss became {train_loss} in epoch {number} on {graphs.name}; "
+                f"try a smaller lr than {config.lr}"
+            )
+        valid_loss, valid_metric = valid.of(model)
+        epoch = Epoch(number, train_loss, valid_loss, valid_metric)
+        curve.append(epoch)
+        if best is None or _better(epoch, best, config.select_by, metric):
+            best = epoch
+            best_state = {k: v.detach().clone() for k, v in model.state_dict().items()}
+        if on_epoch:
+            on_epoch(epoch)
+        if config.patience is not None and number - best.epoch >= config.patience:
+            break
+    assert best is not None
+    model.load_state_dict(best_state)
+    test = Evaluation(graphs, split.test, config.batch_size, metric)
+    test_loss, test_metric = test.of(model)
+    return Trained(model, best, test_metric, test_loss, 0.0, curve)
+
+
+def _better(epoch: Epoch, best: Epoch, select_by: str, metric: str) -> bool:
+    """Strictly better; a metric that is not defined never is, and loses to one that is."""
+    if select_by == "loss":
+        return epoch.valid_loss < best.valid_loss
+    if math.isnan(best.valid_metric):
+        return not math.isnan(epoch.valid_metric)
+    if HIGHER_IS_BETTER[metric]:
+        return epoch.valid_metric > best.valid_metric
+    return epoch.valid_metric < best.valid_metric
+
+
+class Evaluation:
+    """Loss and metric on a fixed part of a set, whose batches are made once."""
+
+    def __init__(self, graphs: PackedGraphs, ids: Tensor, batch_size: int, metric: str) -> None:
+        self.batches = list(epoch_batches(graphs, ids, batch_size))
+        self.metric = metric
+
+    @torch.no_grad()
+    def of(self, model: GraphModel) -> tuple[float, float]:
+        model.eval()
+        out = torch.cat([model(batch)[0] for batch in self.batches])
+        y = torch.cat([batch.y for batch in self.batches])
+        return float(model.loss(out, y)), metric_of(self.metric, model.in_label_units(out), y)

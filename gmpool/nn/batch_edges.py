@@ -1,0 +1,55 @@
+"""The edges of a GraphBatch, for convolutions: whatever is not asked for is not computed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gmpool.data.batch import CSR, GraphBatch
+from gmpool.ops.adjacency import Adjacency, Edges, inverse
+from gmpool.ops.segment import Segments
+from gmpool.ops.sparse import Pattern
+
+
+class BatchEdges(Edges):
+    """Edges whose sorted forms come from the set's constants instead of from sorting."""
+
+    def __init__(self, batch: GraphBatch) -> None:
+        self.graph_batch = batch
+        self.num_nodes = batch.num_nodes
+        self.dtype = torch.float32
+        self._by_target = None  # a packed set keeps its edges sorted by target
+
+    @cached_property
+    def edge_index(self) -> Tensor:  # type: ignore[override]
+        return self.graph_batch.edge_index
+
+    @cached_property
+    def edge_weight(self) -> Tensor | None:  # type: ignore[override]
+        return self.graph_batch.edge_weight
+
+    @cached_property
+    def edge_attr(self) -> Tensor | None:  # type: ignore[override]
+        return self.graph_batch.edge_attr
+
+    @cached_property
+    def plain(self) -> Adjacency:  # type: ignore[override]
+        return _adjacency(self.graph_batch.graph)
+
+    @cached_property
+    def gcn(self) -> Adjacency:  # type: ignore[override]
+        return _adjacency(self.graph_batch.gcn)
+
+
+def _adjacency(csr: CSR) -> Adjacency:
+    from_t = None if csr.t_perm is None else inverse(csr.t_perm)
+    pattern = Pattern(csr.rowptr, csr.col, csr.t_rowptr, csr.t_col, csr.t_perm, from_t)
+    return Adjacency(pattern, csr.weight)
+
+
+def batch_segments(batch: GraphBatch) -> Segments:
+    """Nodes of a GraphBatch lie graph after graph."""
+    order = torch.arange(batch.num_nodes, device=batch.ptr.device)
+    return Segments(batch.batch, order, batch.ptr)

@@ -1,0 +1,84 @@
+"""GraphMultisetTransformer behind the one interface of the comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from gmpool.nn.columns import Columns
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.segment import Segments
+from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
+from gmpool.errors import unknown
+from gmpool.pool.method import METHODS
+from gmpool.pool.pooled import Pooled
+
+
+@METHODS.register("gmt")
+class GMTMethod(nn.Module):
+    """Graph Multiset Transformer: GMPool_k on the graph, SelfAtt, GMPool_1. [N, D] -> [B, hidden]
+
+    preset "authors" or "paper" sets what the options below leave at None; without num_seeds, K is
+    ceil(ratio · ceil(mean nodes of the set)).
+    """
+
+    def __init__(
+        self,
+        in_dim: int,
+        hidden_dim: int,
+        *,
+        mean_nodes: float,
+        preset: str = "authors",
+        num_seeds: int | None = None,
+        ratio: float = 0.25,
+        num_heads: int = 1,
+        conv: str | None = "gcn",
+        softmax: str = "seeds",
+        blocks: str = "GMPool_G-SelfAtt-GMPool_I",
+        later_adjacency: str = "identity",
+        dropout: float = 0.0,
+        layer_norm: bool | None = None,
+        scale: str | None = None,
+        residual: str | None = None,
+        out_projection: bool | None = None,
+        final_linear: bool | None = None,
+    ) -> None:
+        super().__init__()
+        if preset not in PRESETS:
+            raise unknown("preset", preset, PRESETS)
+        asked: dict[str, Any] = {
+            "layer_norm": layer_norm,
+            "scale": scale,
+            "residual": residual,
+            "out_projection": out_projection,
+            "final_linear": final_linear,
+        }
+        chosen = {name: value for name, value in asked.items() if value is not None}
+        self.out_dim = hidden_dim
+        self.readout = GraphMultisetTransformer.from_preset(
+            preset,
+            in_dim,
+            hidden_dim,
+            num_seeds=num_seeds,
+            mean_nodes=mean_nodes if num_seeds is None else None,
+            ratio=ratio,
+            num_heads=num_heads,
+            conv=conv,
+            softmax=softmax,
+            blocks=blocks,
+            later_adjacency=later_adjacency,
+            dropout=dropout,
+            **chosen,
+        )
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        return Pooled(self.readout(x, edge_index, batch, batch_size, edge_attr=edge_attr))
