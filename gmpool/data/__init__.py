@@ -1,0 +1,28 @@
+"""Graphs and where they come from: PackedGraphs, batches, splits, and one reader per source."""
+
+from gmpool.data.batch import CSR, GraphBatch
+from gmpool.data.catalogue import CATALOGUE, Entry, dataset_names
+from gmpool.data.epoch import epoch_batches
+from gmpool.data.load import Dataset, load, load_table
+from gmpool.data.packed import PackedGraphs
+from gmpool.data.splits import Split, from_column, random_split, stratified_folds, ten_folds
+from gmpool.data.table import read_csv
+
+__all__ = [
+    "CATALOGUE",
+    "CSR",
+    "Dataset",
+    "Entry",
+    "GraphBatch",
+    "PackedGraphs",
+    "Split",
+    "dataset_names",
+    "epoch_batches",
+    "from_column",
+    "load",
+    "load_table",
+    "random_split",
+    "read_csv",
+    "stratified_folds",
+    "ten_folds",
+]

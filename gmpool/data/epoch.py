@@ -1,0 +1,124 @@
+"""An epoch: every graph once, in batches that are assembled several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from gmpool.data.batch import CSR, GraphBatch, Ids
+from gmpool.data.packed import PackedGraphs
+
+# Nodes and edges assembled at once. The time of a small batch is mostly the fixed cost of thirty
+# operations; assembling several together shares it, up to what a processor's cache holds.
+GROUP_SIZE = 2**18
+
+
+def epoch_batches(
+    graphs: PackedGraphs, ids: Ids, batch_size: int, generator: torch.Generator | None = None
+) -> Iterator[GraphBatch]:
+    """All graphs ``ids`` once, in batches; a generator shuffles them, without one order stays."""
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1 (got {batch_size})")
+    order = torch.as_tensor(ids, dtype=torch.int64)
+    if generator is not None:
+        shuffle = torch.randperm(order.numel(), generator=generator, device=generator.device)
+        order = order.index_select(0, shuffle.to(order.device))
+    entries = batch_size * (graphs.num_nodes + graphs.num_edges) // max(graphs.num_graphs, 1)
+    together = max(GROUP_SIZE // max(entries, 1), 1)
+    for part in order.to(graphs.device).split(batch_size * together):
+        if part.numel() > batch_size:
+            yield from _Group(graphs, part, batch_size).parts()
+        elif part.numel():
+            yield GraphBatch(graphs, part)
+
+
+class _Group(GraphBatch):
+    """Several batches in one: nodes, graphs and edges are numbered anew in each of them."""
+
+    def __init__(self, graphs: PackedGraphs, ids: Tensor, batch_size: int) -> None:
+        super().__init__(graphs, ids)
+        number = torch.arange(self.num_graphs, device=self.ids.device)
+        self._in_batch = number % batch_size
+        self._first = number - self._in_batch  # [B]: the first graph of the same batch
+        self.ends = [*range(0, self.num_graphs, batch_size), self.num_graphs]
+        self.at = torch.tensor(self.ends, device=self.ids.device)
+        self.node_ends: list[int] = self.ptr.index_select(0, self.at).tolist()
+
+    @property
+    def _numbers(self) -> Tensor:
+        return self._in_batch
+
+    def _begin(self, ptr: Tensor) -> Tensor:
+        return ptr[:-1] - ptr.index_select(0, self._first)
+
+    def parts(self) -> Iterator[GraphBatch]:
+        for number in range(len(self.ends) - 1):
+            yield _Part(self, number)
+
+    def cut(self, csr: CSR) -> list[CSR]:
+        """The matrix of each batch."""
+        ends = csr.rowptr.index_select(0, self.ptr.index_select(0, self.at)).tolist()
+        found = []
+        for k, (a, b) in enumerate(pairwise(ends)):
+            rows = slice(self.node_ends[k], self.node_ends[k + 1] + 1)
+            weight = None if csr.weight is None else csr.weight[a:b]
+            perm = None if csr.t_perm is None else csr.t_perm[a:b]
+            forward = (csr.rowptr[rows] - a, csr.col[a:b], weight)
+            if csr.t_col is csr.col:
+                found.append(CSR(*forward, *forward, perm))
+                continue
+            t_weight = None if csr.t_weight is None else csr.t_weight[a:b]
+            back = (csr.t_rowptr[rows] - a, csr.t_col[a:b], t_weight)
+            found.append(CSR(*forward, *back, perm))
+        return found
+
+    @cached_property
+    def graph_parts(self) -> list[CSR]:
+        return self.cut(self.graph)
+
+    @cached_property
+    def gcn_parts(self) -> list[CSR]:
+        return self.cut(self.gcn)
+
+
+class _Part(GraphBatch):
+    """One batch of a group: views of what the group computes."""
+
+    def __init__(self, group: _Group, number: int) -> None:
+        self._graphs_at = slice(group.ends[number], group.ends[number + 1])
+        self._nodes_at = slice(group.node_ends[number], group.node_ends[number + 1])
+        self._group, self._number = group, number
+        self.graphs, self.ids = group.graphs, group.ids[self._graphs_at]
+
+    @cached_property
+    def num_nodes(self) -> int:
+        return self._nodes_at.stop - self._nodes_at.start
+
+    @cached_property
+    def ptr(self) -> Tensor:
+        at = self._graphs_at
+        return self._group.ptr[at.start : at.stop + 1] - self._nodes_at.start
+
+    @cached_property
+    def batch(self) -> Tensor:
+        return self._group.batch[self._nodes_at]
+
+    @cached_property
+    def node_ids(self) -> Tensor:
+        return self._group.node_ids[self._nodes_at]
+
+    @cached_property
+    def x(self) -> Tensor:
+        return self._group.x[self._nodes_at]
+
+    @cached_property
+    def graph(self) -> CSR:
+        return self._group.graph_parts[self._number]
+
+    @cached_property
+    def gcn(self) -> CSR:
+        return self._group.gcn_parts[self._number]

@@ -1,0 +1,124 @@
+"""Which graphs are for training, validation and test."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from gmpool.errors import DataError, unknown
+
+_PARTS = {"train": "train", "valid": "valid", "val": "valid", "validation": "valid", "test": "test"}
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three disjoint int64 id tensors."""
+
+    train: Tensor
+    valid: Tensor
+    test: Tensor
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the ids, in order."""
+        parts = [self.train.tolist(), self.valid.tolist(), self.test.tolist()]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        sizes = f"{self.train.numel()}/{self.valid.numel()}/{self.test.numel()}"
+        return f"Split(train/valid/test = {sizes})"
+
+
+@cache
+def _published() -> dict[str, str]:
+    loaded: dict[str, str] = json.loads(Path(__file__).with_name("folds.json").read_text())
+    return loaded
+
+
+def ten_folds(name: str) -> tuple[Split, ...]:
+    """The published ten folds of a TU set.
+
+    Fold f is tested on part f, validated on part f-1 (the first on part ten), trained on the rest.
+    ``folds.json`` has one character per graph: the part it is in, or '-' for always in training.
+    """
+    if name not in _published():
+        raise unknown("set with published folds", name, _published())
+    codes = torch.tensor([-1 if c == "-" else int(c) for c in _published()[name]])
+    return _rotate(codes, 10)
+
+
+def _rotate(part: Tensor, k: int) -> tuple[Split, ...]:
+    """``part`` int64 [G]: each graph's part in 0..k-1, or -1 for always in training."""
+    folds = []
+    for fold in range(k):
+        test, valid = part == fold, part == (fold - 1) % k
+        train = ~(test | valid)
+        folds.append(Split(_where(train), _where(valid), _where(test)))
+    return tuple(folds)
+
+
+def _where(mask: Tensor) -> Tensor:
+    return mask.nonzero().squeeze(1)
+
+
+def stratified_folds(y: Tensor, k: int = 10, seed: int = 0) -> tuple[Split, ...]:
+    """k folds for a set without published ones, the same for the same (y, k, seed).
+
+    Classes, or the two answers of a single yes/no column, are spread evenly over the folds; with
+    several columns or regression targets the folds are random. Fold f is validated on part f-1.
+    """
+    n = y.size(0)
+    if not 3 <= k <= n:
+        raise DataError(f"cannot make {k} folds of {n} graphs: k must be from 3 to {n}")
+    values = y.reshape(n, -1)[:, 0].cpu().nan_to_num(2.0)  # missing is a third answer
+    classes = y.numel() == n and not y.is_floating_point()
+    answers = y.numel() == n and bool(torch.isin(values, torch.tensor([0.0, 1.0, 2.0])).all())
+    if not (classes or answers):
+        values = torch.zeros(n)
+    generator = torch.Generator().manual_seed(seed)
+    shuffled = torch.randperm(n, generator=generator)
+    # Dealing the graphs out class by class keeps both the classes and the sizes even.
+    dealt = shuffled[torch.sort(values[shuffled], stable=True).indices]
+    part = torch.empty(n, dtype=torch.int64)
+    part[dealt] = torch.arange(n) % k
+    return _rotate(part, k)
+
+
+def random_split(
+    n: int, seed: int = 0, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
+) -> Split:
+    """A random split of n graphs; every part with a positive fraction gets at least one graph."""
+    if min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-6:
+        raise DataError(f"fractions must be positive and sum to 1 (got {fractions})")
+    wanted = sum(f > 0 for f in fractions)
+    if n < wanted:
+        raise DataError(f"cannot split {n} graphs into {wanted} parts")
+    valid, test = (max(round(n * f), 1) if f > 0 else 0 for f in fractions[1:])
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    train = n - valid - test
+    parts = (order[:train], order[train : train + valid], order[train + valid :])
+    return Split(*(part.sort().values for part in parts))
+
+
+def from_column(
+    values: Sequence[str], *, where: str = "split column", lines: Sequence[int] | None = None
+) -> Split:
+    """A split from one word per graph: train, valid (or val, validation), test.
+
+    ``lines`` gives the line of each value in the file ``where``, for the error message.
+    """
+    ids: dict[str, list[int]] = {"train": [], "valid": [], "test": []}
+    for row, value in enumerate(values):
+        part = _PARTS.get(value.strip().lower())
+        if part is None:
+            place = f"{where}:{lines[row]}" if lines is not None else f"{where}, row {row}"
+            raise DataError(f"{place}: split {value!r} is not one of train, valid, test")
+        ids[part].append(row)
+    return Split(*(torch.tensor(ids[p], dtype=torch.int64) for p in ("train", "valid", "test")))

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gmpool.data import CATALOGUE, from_column, random_split, stratified_folds, ten_folds
+from gmpool.data.splits import Split
+from gmpool.errors import DataError, UserError
+
+TU = [name for name, entry in CATALOGUE.items() if entry.kind == "tu"]
+
+
+def check_partition(split: Split, n: int) -> None:
+    together = torch.cat([split.train, split.valid, split.test])
+    assert sorted(together.tolist()) == list(range(n))
+
+
+@pytest.mark.parametrize("name", TU)
+def test_published_folds(name: str) -> None:
+    folds = ten_folds(name)
+    n = CATALOGUE[name].graphs
+    for f, split in enumerate(folds):
+        check_partition(split, n)
+        assert torch.equal(split.valid, folds[f - 1].test)
+    assert len({split.digest for split in folds}) == 10
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", TU)
+def test_folds_equal_the_published_files(name: str, data_root: Path) -> None:
+    with np.load(data_root / f"{name}_10fold.npz") as published:
+        for f, split in enumerate(ten_folds(name), start=1):
+            assert split.test.tolist() == sorted(published[f"test_{f}"].tolist())
+            rest = sorted([*split.train.tolist(), *split.valid.tolist()])
+            assert rest == sorted(published[f"train_{f}"].tolist())
+
+
+def test_unknown_set() -> None:
+    with pytest.raises(UserError, match="unknown set with published folds 'MUTAGG'; did you mean"):
+        ten_folds("MUTAGG")
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        torch.tensor([0] * 30 + [1] * 12 + [2] * 11),
+        torch.tensor([[0.0]] * 30 + [[1.0]] * 12 + [[float("nan")]] * 11),
+    ],
+)
+def test_stratified_folds_are_even(y: torch.Tensor) -> None:
+    folds = stratified_folds(y, 5, seed=3)
+    values = y.reshape(-1).nan_to_num(2.0)
+    for split in folds:
+        check_partition(split, 53)
+        assert split.test.numel() in (10, 11)
+        for value, count in ((0, 30), (1, 12), (2, 11)):
+            assert abs(int((values[split.test] == value).sum()) - count / 5) < 1
+    again, other = stratified_folds(y, 5, seed=3), stratified_folds(y, 5, seed=4)
+    assert [s.digest for s in folds] == [s.digest for s in again]
+    assert folds[0].digest != other[0].digest
+
+
+@pytest.mark.parametrize("y", [torch.randn(20, 1), torch.ones(20, 3)])
+def test_other_labels_give_random_folds(y: torch.Tensor) -> None:
+    for split in stratified_folds(y, 4):
+        check_partition(split, 20)
+        assert split.test.numel() == 5
+
+
+def test_too_many_folds() -> None:
+    with pytest.raises(DataError, match="cannot make 10 folds of 4 graphs"):
+        stratified_folds(torch.zeros(4), 10)
+
+
+def test_random_split() -> None:
+    split = random_split(100, seed=1)
+    check_partition(split, 100)
+    assert [p.numel() for p in (split.train, split.valid, split.test)] == [80, 10, 10]
+    assert split.digest == random_split(100, seed=1).digest != random_split(100, seed=2).digest
+    assert random_split(3).valid.numel() == 1
+    assert random_split(5, fractions=(0.8, 0.2, 0.0)).test.numel() == 0
+    assert "80/10/10" in repr(split)
+    with pytest.raises(DataError, match="cannot split 2 graphs into 3 parts"):
+        random_split(2)
+    with pytest.raises(DataError, match="fractions must be positive and sum to 1"):
+        random_split(9, fractions=(0.5, 0.2, 0.2))
+
+
+def test_from_column() -> None:
+    split = from_column(["train", "Val", "test", "valid", "train "])
+    assert split.valid.tolist() == [1, 3]
+    with pytest.raises(DataError, match=r"f\.csv:7: split 'tests' is not one of train"):
+        from_column(["train", "tests"], where="f.csv", lines=[4, 7])
+    with pytest.raises(DataError, match="split column, row 0: split ''"):
+        from_column([""])
