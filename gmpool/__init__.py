@@ -1,5 +1,6 @@
 """Graph multiset pooling: exact, padding-free readouts for graphs, and the means to compare them."""
 
+from gmpool.data import PackedGraphs
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.gmt import GraphMultisetTransformer, seeds_for
 from gmpool.pool.pooled import Pooled
@@ -9,6 +10,7 @@ __version__ = "0.1.0"
 __all__ = [
     "GMPool",
     "GraphMultisetTransformer",
+    "PackedGraphs",
     "Pooled",
     "SelfAtt",
     "seeds_for",

@@ -1,0 +1,32 @@
+"""Batches for an epoch of PROTEINS, freshly shuffled: PackedGraphs beside PyG's DataLoader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch_geometric.loader import DataLoader
+
+from benchmarks.timing import interleaved, versus
+from gmpool.data import epoch_batches, load
+
+BATCH = 128
+
+
+def measure(root: Path | None = None) -> list[dict[str, Any]]:
+    graphs = load("PROTEINS", root).graphs
+    loader = DataLoader(graphs.to_pyg(), batch_size=BATCH, shuffle=True)
+    ids, generator = torch.arange(graphs.num_graphs), torch.Generator().manual_seed(0)
+
+    def ours() -> None:
+        for batch in epoch_batches(graphs, ids, BATCH, generator):
+            # All that a training step reads, also the normalised adjacency, which PyG's batch lacks.
+            _ = batch.x, batch.edge_index, batch.batch, batch.ptr, batch.y, batch.gcn
+
+    def pyg() -> None:
+        for batch in loader:
+            _ = batch.x, batch.edge_index, batch.batch, batch.ptr, batch.y
+
+    times = interleaved({"PackedGraphs": ours, "PyG DataLoader": pyg}, rounds=9, warmup=2)
+    return versus(times, "PackedGraphs", "batches for an epoch of PROTEINS")

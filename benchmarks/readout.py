@@ -1,0 +1,100 @@
+"""The readout alone, forward and backward, on one large graph: time and peak memory.
+
+Each peak is the growth of a process's high-water mark of resident memory over one forward and
+backward pass, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import aggr
+
+from benchmarks.padded import PaddedGMT
+from benchmarks.timing import interleaved, row, versus
+from gmpool import GraphMultisetTransformer
+
+NODES, DIRECTED_EDGES, WIDTH, SEEDS = 100_000, 400_000, 128, 4
+
+
+class PyGReadout(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.readout = aggr.GraphMultisetTransformer(WIDTH, k=SEEDS)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, batch_size: int) -> Tensor:
+        return self.readout(x, batch, dim_size=batch_size)
+
+
+CONTESTANTS: dict[str, Callable[[], nn.Module]] = {
+    "gmpool": lambda: GraphMultisetTransformer(WIDTH, WIDTH, num_seeds=SEEDS),
+    "padded formulation": lambda: PaddedGMT(WIDTH, WIDTH, num_seeds=SEEDS),
+    "PyG's readout": PyGReadout,
+}
+
+
+def one_graph(nodes: int, directed_edges: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Random features, an Erdős–Rényi graph with both directions of each edge, one graph."""
+    generator = torch.Generator().manual_seed(0)
+    half = torch.randint(nodes, (2, directed_edges // 2), generator=generator)
+    edge_index = torch.cat([half, half.flip(0)], dim=1)
+    x = torch.randn(nodes, WIDTH, generator=generator).requires_grad_()
+    return x, edge_index, torch.zeros(nodes, dtype=torch.long)
+
+
+def forward_backward(
+    readout: nn.Module, x: Tensor, edge_index: Tensor, batch: Tensor
+) -> Callable[[], None]:
+    def run() -> None:
+        x.grad = None
+        readout.zero_grad(set_to_none=True)
+        readout(x, edge_index, batch, 1).sum().backward()
+
+    return run
+
+
+def peak_mib(contestant: str) -> float:
+    """Peak memory of one forward and backward pass beyond what was there before, in MiB."""
+    command = [sys.executable, "-m", "benchmarks.readout", contestant]
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def _print_peak(contestant: str) -> None:
+    import resource
+
+    torch.manual_seed(0)
+    readout = CONTESTANTS[contestant]()
+    # A small pass first: libraries allocate their own buffers once.
+    forward_backward(readout, *one_graph(100, 400))()
+    run = forward_backward(readout, *one_graph(NODES, DIRECTED_EDGES))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run()
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
+def measure(root: Path | None = None, rounds: int = 5) -> list[dict[str, Any]]:
+    torch.manual_seed(0)
+    inputs = one_graph(NODES, DIRECTED_EDGES)
+    runs = {name: forward_backward(make(), *inputs) for name, make in CONTESTANTS.items()}
+    times = interleaved(runs, rounds=rounds)
+    facts = {"nodes": NODES, "directed_edges": DIRECTED_EDGES, "threads": torch.get_num_threads()}
+    rows = versus(times, "gmpool", "readout of one graph, time", **facts)
+    peaks = {name: peak_mib(name) for name in CONTESTANTS}
+    return rows + [
+        row(f"readout of one graph, peak memory: gmpool vs {peer}", peaks["gmpool"], peak, "MiB",
+            **facts)
+        for peer, peak in peaks.items()
+        if peer != "gmpool"
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    _print_peak(sys.argv[1])

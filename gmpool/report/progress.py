@@ -1,0 +1,66 @@
+"""Progress bars for runs: one for all runs, one for the epochs of the run that is going."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from gmpool.config import RunSpec
+from gmpool.engine.store import Row
+from gmpool.engine.train import Epoch
+
+
+class ProgressBars:
+    """A watcher of `cross_validate` that draws on a terminal, and prints a line per run elsewhere."""
+
+    def __init__(self, console: Console, total_runs: int) -> None:
+        self.console = console
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("[dim]{task.fields[note]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self.runs = self.progress.add_task("runs", total=total_runs, note="")
+        self.epochs = self.progress.add_task("epochs", total=1, note="", visible=False)
+
+    def __enter__(self) -> ProgressBars:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def run_started(self, spec: RunSpec) -> Callable[[Epoch], None]:
+        name = f"{spec.model.method} on {spec.dataset}, seed {spec.seed}, fold {spec.fold}"
+        self.progress.reset(self.epochs, total=spec.train.epochs, description=name, visible=True)
+
+        def on_epoch(epoch: Epoch) -> None:
+            note = f"validation loss {epoch.valid_loss:.3f}, score {epoch.valid_metric:.1f}"
+            self.progress.update(self.epochs, advance=1, note=note)
+
+        return on_epoch
+
+    def run_finished(self, spec: RunSpec, row: Row, *, reused: bool) -> None:
+        self.progress.advance(self.runs)
+        score = "undefined" if row["test"] is None else f"{row['test']:.2f}"
+        how = "recorded before" if reused else f"{row['epochs']} epochs, {row['seconds']:.1f} s"
+        self.console.print(
+            f"{spec.model.method} on {spec.dataset}  seed {spec.seed}  fold {spec.fold:2d}  "
+            f"test {row['metric']} {score}  [dim]({how})[/]",
+            highlight=False,
+        )
