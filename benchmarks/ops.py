@@ -25,7 +25,7 @@ def measure(root: Path | None = None) -> list[dict[str, Any]]:
     pattern, weight = adjacency.pattern, adjacency.weight
     assert weight is not None
     N, B = batch.num_nodes, batch.num_graphs
-    x, a = torch.randn(N, WIDTH), torch.rand(N, SLOTS)
+    x, a = torch.randn(N, WIDTH), torch.rand(N, 1, SLOTS)
     rows, sizes = pattern.rows, segments.counts.tolist()
     csr = torch.sparse_csr_tensor(
         pattern.rowptr, pattern.col, weight, (N, N), check_invariants=False
@@ -49,7 +49,7 @@ def measure(root: Path | None = None) -> list[dict[str, Any]]:
             {
                 "collect": lambda: collect(a, x, segments),
                 "loop of matrix products": lambda: [
-                    p.t() @ q for p, q in zip(a.split(sizes), x.split(sizes), strict=True)
+                    p.t() @ q for p, q in zip(a[:, 0].split(sizes), x.split(sizes), strict=True)
                 ],
             },
             rounds=31,

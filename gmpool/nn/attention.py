@@ -101,8 +101,8 @@ class SeedAttention(MultiHeadAttention):
     ) -> Attended:
         query = self.to_query(seeds)  # [K, D]
         form = self._absorbed if self._absorb(seeds.shape[0]) else self._direct
-        out, attention = form(self.heads(query), x, edges, segments)  # [B, H, K, D/H]
-        out = out.transpose(1, 2).flatten(2)  # [B, K, D]
+        out, attention = form(self.heads(query), x, edges, segments)  # [H, B, K, D/H]
+        out = out.permute(1, 2, 0, 3).flatten(2)  # [B, K, D]
         return Attended(self.project(out), query, attention)
 
     def _absorbed(
@@ -118,8 +118,9 @@ class SeedAttention(MultiHeadAttention):
         c = torch.einsum("khd,hd->hk", q, self.heads(key.bias)).flatten()  # [H·K]
         pooled, mass, a = seed_attention(z, m, c, segments, self.num_heads, self.softmax)
         w_value = value.weight.unflatten(0, (self.num_heads, -1))  # [H, d, D_in]
-        out = torch.einsum("bhki,hdi->bhkd", pooled, w_value)
-        return out + mass[..., None] * self.heads(value.bias)[:, None], a
+        B, K = pooled.shape[1:3]
+        out = torch.bmm(pooled.flatten(1, 2), w_value.transpose(1, 2)).unflatten(1, (B, K))
+        return out + mass[..., None] * self.heads(value.bias)[:, None, None], a
 
     def _direct(
         self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
@@ -128,8 +129,8 @@ class SeedAttention(MultiHeadAttention):
         values = self.heads(self.to_value(x, edges))  # [N, H, d]
         scores = torch.einsum("nhd,khd->nhk", keys, q * self.factor)
         a = seed_softmax(scores, segments, self.softmax)  # [N, H, K]
-        heads = [collect(a[:, i], values[:, i], segments) for i in range(self.num_heads)]
-        return torch.stack(heads, dim=1), a
+        heads = range(self.num_heads)
+        return torch.cat([collect(a[:, i : i + 1], values[:, i], segments) for i in heads]), a
 
 
 class RowAttention(MultiHeadAttention):

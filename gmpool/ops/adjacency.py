@@ -164,7 +164,7 @@ class Edges:
 
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
         """A' = Cᵀ A C per graph, by one spmm and one collect: O(E·K + N·K²), nothing n × n."""
-        return CoarseEdges(collect(c, self.plain.matmul(c), segments))
+        return CoarseEdges(collect(c[:, None], self.plain.matmul(c), segments)[0])
 
 
 @dataclass(frozen=True)

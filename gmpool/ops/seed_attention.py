@@ -2,20 +2,61 @@
 
 Given Z [N, D] (the propagated features), M [D, H·K] (per head W^K_i Q_iᵀ, scaled) and the constant
 score c [H·K] (Q_i · b^K_i, scaled):
-    scores  s = Z M + c                     [N, H·K]
+    scores  s = Z M + c                     [N, H, K]
     A       softmax of s over the K seeds per node and head, or over the nodes per seed and head
-    returns Aᵀ Z [B, H, K, D] and Aᵀ 1 [B, H, K], from which a head's output is
+    returns Aᵀ Z [H, B, K, D], Aᵀ 1 [H, B, K] and A, from which a head's output is
             (Aᵀ Z) W^V_i + (Aᵀ 1) b^V_i
 No key or value is ever built per node. What is kept for the backward pass is Z and A: O(n·K).
+
+`seed_attention` is one operator with a fused backward; `seed_attention_composed` is the same from
+differentiable operators, and serves second derivatives and replicas.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from gmpool.ops.grouped import collect, collect_reference
-from gmpool.ops.segment import Segments, segment_reference, segment_softmax, segment_sum
+from gmpool.ops.grouped import (
+    bag_sum,
+    collect,
+    collect_reference,
+    is_large,
+    match,
+    slot_rows,
+    sorted_rows,
+    spread,
+    unsorted,
+)
+from gmpool.ops.segment import (
+    Segments,
+    segment_gather,
+    segment_reference,
+    segment_softmax,
+    segment_sum,
+)
+from gmpool.ops.sparse import wide
+
+Three = tuple[Tensor, Tensor, Tensor]
+
+
+def seed_attention(
+    z: Tensor, m: Tensor, c: Tensor, segments: Segments, num_heads: int, axis: str
+) -> Three:
+    """(Aᵀ Z [H, B, K, D], Aᵀ 1 [H, B, K], A [N, H, K]). z [N, D], m [D, H·K], c [H·K]"""
+    if m.shape[1] == num_heads and axis == "seeds":
+        return _one_seed(z, segments, num_heads)
+    return _attend(z, m, c, segments.batch, segments.order, segments.ptr, num_heads, axis)
+
+
+def _one_seed(z: Tensor, segments: Segments, H: int) -> Three:
+    """A softmax over one seed is 1: pooling is a sum, and there is no score to differentiate."""
+    B = segments.num_graphs
+    pooled = segment_sum(z, segments)[None, :, None].expand(H, B, 1, z.shape[1])
+    mass = segments.counts.to(z.dtype)[None, :, None].expand(H, B, 1)
+    return pooled, mass, z.new_ones(z.shape[0], H, 1)
 
 
 def seed_softmax(scores: Tensor, segments: Segments, axis: str) -> Tensor:
@@ -30,35 +71,160 @@ def seed_softmax(scores: Tensor, segments: Segments, axis: str) -> Tensor:
     return segment_softmax(scores.flatten(1), segments).view_as(scores)
 
 
-def seed_attention(
+def _softmax_backward(a: Tensor, da: Tensor, segments: Segments, axis: str) -> Tensor:
+    """∂/∂scores of a softmax with weights a, given ∂/∂a. [N, H, K]"""
+    weighted = a * da
+    if axis == "seeds":
+        return weighted - a * weighted.sum(2, keepdim=True)
+    total = segment_sum(weighted.flatten(1), segments)
+    return weighted - a * segment_gather(total, segments).view_as(a)
+
+
+def seed_attention_composed(
     z: Tensor, m: Tensor, c: Tensor, segments: Segments, num_heads: int, axis: str
-) -> tuple[Tensor, Tensor, Tensor]:
-    """(Aᵀ Z [B, H, K, D], Aᵀ 1 [B, H, K], A [N, H, K]). z [N, D], m [D, H·K], c [H·K]"""
-    N, J = z.shape[0], m.shape[1]
-    H, K, B = num_heads, J // num_heads, segments.num_graphs
-    if K == 1 and axis == "seeds":
-        # A softmax over one seed is 1: pooling is a sum, and there is no score to differentiate.
-        pooled = segment_sum(z, segments)[:, None, None].expand(B, H, 1, z.shape[1])
-        mass = segments.counts.to(z.dtype)[:, None, None].expand(B, H, 1)
-        return pooled, mass, z.new_ones(N, H, 1)
-    scores = (z @ m + c).view(N, H, K)
+) -> Three:
+    """seed_attention from operators that are differentiable as often as one likes."""
+    scores = (z @ m + c).unflatten(1, (num_heads, -1))
     a = seed_softmax(scores, segments, axis)
-    flat = a.reshape(N, J)
-    pooled = collect(flat, z, segments).view(B, H, K, z.shape[1])
-    return pooled, segment_sum(flat, segments).view(B, H, K), a
+    return collect(a, z, segments), _mass(a, segments), a
+
+
+def _mass(a: Tensor, segments: Segments) -> Tensor:
+    """Aᵀ 1. [N, H, K] -> [H, B, K]"""
+    return segment_sum(a.flatten(1), segments).view(-1, *a.shape[1:]).transpose(0, 1)
 
 
 def seed_attention_reference(
     z: Tensor, m: Tensor, c: Tensor, segments: Segments, num_heads: int, axis: str
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The same by one-hot membership and a loop over graphs: slow, quadratic, plain."""
-    N, J = z.shape[0], m.shape[1]
-    H, K, B = num_heads, J // num_heads, segments.num_graphs
+) -> Three:
+    """What seed attention means: one-hot membership and a loop over graphs; slow and plain."""
+    N, K = z.shape[0], m.shape[1] // num_heads
     scores = z @ m + c
     if axis == "seeds":
         a = torch.cat([part.softmax(1) for part in scores.split(K, dim=1)], dim=1)
     else:
         a = segment_reference(scores, segments, "softmax")
-    pooled = collect_reference(a, z, segments).view(B, H, K, -1)
-    mass = collect_reference(a, z.new_ones(N, 1), segments).view(B, H, K)
-    return pooled, mass, a.view(N, H, K)
+    a = a.view(N, num_heads, K)
+    mass = collect_reference(a, z.new_ones(N, 1), segments)[..., 0]
+    return collect_reference(a, z, segments), mass, a
+
+
+@torch.library.custom_op("gmpool::seed_attention", mutates_args=())
+def _attend(
+    z: Tensor,
+    m: Tensor,
+    c: Tensor,
+    batch: Tensor,
+    order: Tensor,
+    ptr: Tensor,
+    num_heads: int,
+    axis: str,
+) -> Three:
+    segments = Segments(batch, order, ptr)
+    rows, mat, const = wide(z), wide(m), wide(c)
+    pooled, mass, a = seed_attention_composed(rows, mat, const, segments, num_heads, axis)
+    return pooled.to(z.dtype), mass.contiguous().to(z.dtype), a.contiguous().to(z.dtype)
+
+
+@_attend.register_fake
+def _(
+    z: Tensor, m: Tensor, c: Tensor, batch: Tensor, order: Tensor, ptr: Tensor, H: int, axis: str
+) -> Three:
+    N, D, K, B = z.shape[0], z.shape[1], m.shape[1] // H, ptr.shape[0] - 1
+    return z.new_empty(H, B, K, D), z.new_empty(H, B, K), z.new_empty(N, H, K)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: Three) -> None:
+    z, m, _, batch, order, ptr, _, ctx.axis = inputs
+    ctx.save_for_backward(z, m, output[2], batch, order, ptr)
+
+
+def _backward(ctx: Any, g: Tensor, g_mass: Tensor, g_a: Tensor) -> tuple[Tensor | None, ...]:
+    z, m, a, *index = ctx.saved_tensors
+    # Grad mode is on here only when the gradient itself will be differentiated.
+    backward = _backward_composed if torch.is_grad_enabled() else _attend_backward
+    grads = backward(z, m, a, g, g_mass, g_a, *index, ctx.axis)
+    return *grads, None, None, None, None, None
+
+
+def _backward_composed(
+    z: Tensor,
+    m: Tensor,
+    a: Tensor,
+    g: Tensor,
+    g_mass: Tensor,
+    g_a: Tensor,
+    batch: Tensor,
+    order: Tensor,
+    ptr: Tensor,
+    axis: str,
+) -> Three:
+    segments = Segments(batch, order, ptr)
+    per_graph = g_mass.transpose(0, 1).flatten(1)  # [B, H·K]
+    da = match(z, g, segments) + segment_gather(per_graph, segments).view_as(a) + g_a
+    ds = _softmax_backward(a, da, segments, axis).flatten(1)  # [N, H·K]
+    return spread(a, g, segments) + ds @ m.t(), z.t() @ ds, ds.sum(0)
+
+
+@torch.library.custom_op("gmpool::seed_attention_backward", mutates_args=())
+def _attend_backward(
+    z: Tensor,
+    m: Tensor,
+    a: Tensor,
+    g: Tensor,
+    g_mass: Tensor,
+    g_a: Tensor,
+    batch: Tensor,
+    order: Tensor,
+    ptr: Tensor,
+    axis: str,
+) -> Three:
+    """(∂z, ∂m, ∂c). ∂z = A g + ∂s Mᵀ is written once instead of as a sum of two."""
+    (N, H, K), D, B = a.shape, z.shape[1], ptr.shape[0] - 1
+    J, segments = H * K, Segments(batch, order, ptr)
+    z_, m_, a_, g_ = wide(z), wide(m), wide(a), wide(g)
+    per_graph = wide(g_mass).transpose(0, 1).flatten(1)
+    da = match(z_, g_, segments) + wide(g_a)
+    da += per_graph.index_select(0, batch).view_as(da)
+    ds = _softmax_backward(a_, da, segments, axis).view(N, J)
+    dm, dc = z_.t() @ ds, ds.sum(0)
+    if is_large(N, J, D, B):
+        dz = ds @ m_.t()
+        by_graph = g_.transpose(0, 1).reshape(B, J, D)
+        parts = sorted_rows(dz, order, ptr)
+        for dz_b, a_b, g_b in zip(
+            parts, sorted_rows(a_.view(N, J), order, ptr), by_graph, strict=True
+        ):
+            dz_b.addmm_(a_b, g_b)
+        dz = parts[0] if B == 1 else unsorted(torch.cat(parts), order)
+    else:
+        # One bag per node: its graph's J rows of g weighted by a, and the J rows of Mᵀ by ∂s.
+        table = torch.cat([g_.reshape(H * B * K, D), m_.t()])
+        shared = torch.arange(H * B * K, H * B * K + J, device=z.device).expand(N, J)
+        rows = torch.cat([slot_rows(batch, H, B, K), shared], dim=1).flatten()
+        offsets = 2 * J * torch.arange(N + 1, device=z.device)
+        dz = bag_sum(table, rows, offsets, torch.cat([a_.view(N, J), ds], dim=1).flatten())
+    return dz.to(z.dtype), dm.to(m.dtype), dc.to(m.dtype)
+
+
+@_attend_backward.register_fake
+def _(z: Tensor, m: Tensor, a: Tensor, *rest: Any) -> Three:
+    return torch.empty_like(z), torch.empty_like(m), m.new_empty(m.shape[1])
+
+
+_attend.register_autograd(_backward, setup_context=_save)
+
+
+@_attend.register_vmap
+def _(
+    info: Any, in_dims: Any, z: Tensor, m: Tensor, c: Tensor, batch: Tensor, order: Tensor,
+    ptr: Tensor, num_heads: int, axis: str,
+) -> Any:  # fmt: skip
+    # Each replica has seeds of its own, so its scores are a batched product; the rest is a union.
+    def one(z: Tensor, m: Tensor, c: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Three:
+        return seed_attention_composed(
+            z, m, c, Segments(batch, order, ptr), num_heads, axis
+        )
+
+    outputs = torch.vmap(one, in_dims=in_dims[:6])(z, m, c, batch, order, ptr)
+    return outputs, (0, 0, 0)
