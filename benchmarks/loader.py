@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch_geometric.loader import DataLoader
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from benchmarks.timing import interleaved, versus
 from gmpool.data import epoch_batches, load
@@ -28,5 +29,14 @@ def measure(root: Path | None = None) -> list[dict[str, Any]]:
         for batch in loader:
             _ = batch.x, batch.edge_index, batch.batch, batch.ptr, batch.y
 
-    times = interleaved({"PackedGraphs": ours, "PyG DataLoader": pyg}, rounds=9, warmup=2)
+    def pyg_normalised() -> None:
+        for batch in loader:
+            _ = batch.x, gcn_norm(batch.edge_index, num_nodes=batch.num_nodes), batch.y
+
+    contestants = {
+        "PackedGraphs": ours,
+        "PyG DataLoader": pyg,
+        "PyG DataLoader + gcn_norm": pyg_normalised,
+    }
+    times = interleaved(contestants, rounds=9, repeats=5)
     return versus(times, "PackedGraphs", "batches for an epoch of PROTEINS")

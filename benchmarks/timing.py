@@ -9,16 +9,17 @@ from typing import Any
 
 
 def interleaved(
-    contestants: dict[str, Callable[[], object]], *, rounds: int, warmup: int = 1
+    contestants: dict[str, Callable[[], object]], *, rounds: int, warmup: int = 1, repeats: int = 1
 ) -> dict[str, float]:
-    """Median seconds of each contestant over the rounds."""
+    """Median seconds of each contestant over the rounds; a turn is `repeats` runs in a row."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(warmup + rounds):
         for name, run in contestants.items():
             start = time.perf_counter()
-            run()
+            for _ in range(repeats):
+                run()
             if turn >= warmup:
-                times[name].append(time.perf_counter() - start)
+                times[name].append((time.perf_counter() - start) / repeats)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

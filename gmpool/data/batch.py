@@ -21,16 +21,17 @@ Ids = Tensor | Sequence[int]
 class CSR(NamedTuple):
     """A sparse [N, N] matrix with its transpose: rows are targets, columns are sources.
 
-    In a symmetric set the ``t_`` tensors are the same objects as the forward ones.
+    In a symmetric set the ``t_`` tensors are the same objects as the forward ones. Positions are
+    int32 unless the set has more than 2**31 entries: half the bytes to make and to read.
     """
 
-    rowptr: Tensor  # int64 [N+1]
-    col: Tensor  # int64 [E]
+    rowptr: Tensor  # [N+1]
+    col: Tensor  # [E]
     weight: Tensor | None  # float32 [E]; None = all ones
-    t_rowptr: Tensor  # int64 [N+1], rows are sources
-    t_col: Tensor  # int64 [E], columns are targets
+    t_rowptr: Tensor  # [N+1], rows are sources
+    t_col: Tensor  # [E], columns are targets
     t_weight: Tensor | None  # float32 [E] = weight[t_perm]
-    t_perm: Tensor | None  # int64 [E]: entry of the transpose -> entry of the matrix
+    t_perm: Tensor | None  # [E]: entry of the transpose -> entry of the matrix
 
 
 class GraphBatch:
@@ -96,7 +97,7 @@ class GraphBatch:
         """int64 [2, E]: row 0 the sources, row 1 the targets (PyG's convention)."""
         rowptr, col = self.graph.rowptr, self.graph.col
         node = torch.arange(self.num_nodes, device=col.device)
-        return torch.stack([col, _spread(node, rowptr.diff(), col.numel())])
+        return torch.stack([col.long(), _spread(node, rowptr.diff(), col.numel())])
 
     @cached_property
     def edge_cat(self) -> Tensor | None:
@@ -185,9 +186,9 @@ class GraphBatch:
 
     def _gather(self, rows: Rows, entries: _Entries) -> tuple[Tensor, Tensor, Tensor | None]:
         """rowptr [N+1], col [E] and weight [E] of the batch."""
-        rowptr = self.ptr.new_empty(self.num_nodes + 1)
-        torch.index_select(rows.row_ptr, 0, self.node_ids, out=rowptr[:-1])
-        rowptr[:-1].sub_(_spread(entries.shift, self._sizes, self.num_nodes))
+        rowptr = entries.where.new_empty(self.num_nodes + 1)
+        shift = _spread(entries.shift, self._sizes, self.num_nodes)
+        torch.sub(rows.row_ptr.index_select(0, self.node_ids), shift, out=rowptr[:-1])
         rowptr[-1] = entries.where.numel()
         col = _shifted(rows.col, entries, self._begin(self.ptr))
         return rowptr, col, _take(rows.weight, entries.where)
@@ -223,17 +224,26 @@ def _positions(shift: Tensor, counts: Tensor, total: int, of: int) -> Tensor:
     32 bits where they suffice: on a CPU torch adds them six times as fast as 64.
     """
     dtype = torch.int32 if max(total, of) < 2**31 else torch.int64
-    return _spread(shift.to(dtype), counts, total).add_(
-        torch.arange(total, dtype=dtype, device=shift.device)
-    )
+    return _spread(shift.to(dtype), counts, total).add_(_count_to(total, dtype, shift.device))
+
+
+_COUNTS: dict[tuple[torch.dtype, torch.device], Tensor] = {}
+
+
+def _count_to(total: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """0..total-1; the longest so far is kept, for every batch needs it."""
+    kept = _COUNTS.get((dtype, device))
+    if kept is None or kept.numel() < total:
+        kept = _COUNTS[dtype, device] = torch.arange(total, dtype=dtype, device=device)
+    return kept[:total]
 
 
 def _shifted(local: Tensor | None, entries: _Entries, first: Tensor) -> Tensor:
-    """int64 [E]: numbers ``local`` to a graph, plus where that graph begins in the batch."""
+    """[E]: numbers ``local`` to a graph, plus where that graph begins in the batch."""
     assert local is not None
     dtype, total = entries.where.dtype, entries.where.numel()
     base = _spread(first.to(dtype), entries.counts, total)
-    return base.add_(local.index_select(0, entries.where).to(dtype)).long()
+    return base.add_(local.index_select(0, entries.where))
 
 
 def _take(values: Tensor | None, index: Tensor) -> Tensor | None:

@@ -47,7 +47,7 @@ class Adjacency:
 def inverse(permutation: Tensor) -> Tensor:
     """Where each place went. [n] -> [n]"""
     place = torch.arange(permutation.shape[0], device=permutation.device)
-    return torch.empty_like(place).scatter_(0, permutation, place)
+    return torch.empty_like(place).scatter_(0, permutation.long(), place)
 
 
 def _offsets(ids: Tensor, num_nodes: int) -> Tensor:

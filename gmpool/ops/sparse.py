@@ -105,7 +105,7 @@ def _spmm(
         return x.new_zeros(rowptr.numel() - 1, x.shape[1])
     weight = None if weight is None else weight.detach().to(table.dtype)
     # embedding_bag(weight, indices, offsets, scale_grad, mode=sum, sparse, weights, include_last)
-    y = torch.embedding_bag(table, col, rowptr, False, 0, False, weight, True)[0]
+    y = torch.embedding_bag(table, col, rowptr.to(col.dtype), False, 0, False, weight, True)[0]
     return y.to(x.dtype)
 
 
@@ -148,10 +148,10 @@ def _sddmm(
 ) -> Tensor:
     if col.numel() == 0:
         return a.new_zeros(0)
-    rows = row_ids(rowptr, col.numel())
+    rows = row_ids(rowptr, col.numel()).to(col.dtype)
     # The derivative of embedding_bag by its weights is this dot product per entry.
     s = torch.ops.aten._embedding_bag_per_sample_weights_backward(
-        wide(a).contiguous(), wide(b).contiguous(), col, rowptr[:-1], rows, 0
+        wide(a).contiguous(), wide(b).contiguous(), col, rowptr[:-1].to(col.dtype), rows, 0
     )
     return s.to(a.dtype)
 

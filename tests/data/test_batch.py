@@ -30,7 +30,7 @@ def test_batch_equals_extraction_by_loops(graphs: PackedGraphs, draw: st.DataObj
     assert batch.ptr.tolist() == ptr
     assert batch.batch.tolist() == owner
     assert batch.edge_index.tolist() == [sources, targets]
-    assert batch.edge_index.dtype == batch.batch.dtype == batch.graph.t_perm.dtype == torch.int64
+    assert batch.edge_index.dtype == batch.batch.dtype == torch.int64
     assert batch.x.shape == (ptr[-1], graphs.num_features)
     if x:
         assert torch.equal(batch.x, torch.stack(x))
