@@ -7,6 +7,8 @@ start with GMPool_G (tests/benchmarks/test_padded.py), written for comparison on
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
@@ -99,9 +101,7 @@ class PaddedGraphClassifier(nn.Module):
     ) -> None:
         super().__init__()
         widths = [in_dim, hidden_dim, hidden_dim, hidden_dim]
-        self.convs = nn.ModuleList(
-            GCNConv(a, b) for a, b in zip(widths[:-1], widths[1:], strict=True)
-        )
+        self.convs = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
         self.readout, self.head, self.jumping = readout, head, jumping
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, batch_size: int) -> Tensor:
@@ -129,7 +129,7 @@ def copy_weights(ours: nn.Module, padded: PaddedGMT) -> None:
             yard.linear.load_state_dict(block.after.linear.state_dict())
             yard.norm_in.load_state_dict(block.after.norm_in.state_dict())
             yard.norm_out.load_state_dict(block.after.norm_out.state_dict())
-        padded.final.load_state_dict(ours.final.state_dict())  # type: ignore[union-attr, operator]
+        padded.final.load_state_dict(ours.final.state_dict())  # type: ignore[union-attr]
 
 
 def _projections(attention: nn.Module) -> list[tuple[Tensor, Tensor]]:

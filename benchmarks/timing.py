@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
 def interleaved(
-    contestants: dict[str, Callable[[], object]], *, rounds: int, warmup: int = 1, repeats: int = 1
+    contestants: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    warmup: int = 1,
+    repeats: int = 1,
 ) -> dict[str, float]:
     """Median seconds of each contestant over the rounds; a turn is `repeats` runs in a row."""
     times: dict[str, list[float]] = {name: [] for name in contestants}

@@ -1,4 +1,4 @@
-"""Graph multiset pooling: exact, padding-free readouts for graphs, and the means to compare them."""
+"""Graph multiset pooling: exact, padding-free readouts for graphs, and a way to compare them."""
 
 from gmpool.data import PackedGraphs
 from gmpool.pool.blocks import GMPool, SelfAtt

@@ -194,7 +194,11 @@ class PackedGraphs:
             "edge_float": self.edge_float,
             "edge_weight": self.edge_weight,
         }
-        kept: dict[str, Any] = {"node_ptr": part.ptr, "row_ptr": part.graph.rowptr.long(), "y": part.y}
+        kept: dict[str, Any] = {
+            "node_ptr": part.ptr,
+            "row_ptr": part.graph.rowptr.long(),
+            "y": part.y,
+        }
         for index, group in ((part.node_ids, per_node), (part.edge_ids, per_edge)):
             kept |= {k: v.index_select(0, index) for k, v in group.items() if v is not None}
         if self.graph_names is not None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns
 from gmpool.nn.conv import AnyEdges, ConvFactory, LinearConv, make_conv
+from gmpool.ops.adjacency import inverse
 from gmpool.ops.grouped import collect
 from gmpool.ops.seed_attention import seed_attention, seed_softmax
 from gmpool.ops.segment import Segments, segment_softmax
@@ -74,7 +75,7 @@ class SeedAttention(MultiHeadAttention):
         dim: int,
         *,
         num_heads: int = 1,
-        conv: str | None | ConvFactory = None,
+        conv: str | ConvFactory | None = None,
         softmax: str = "seeds",
         scale: str = "width",
         out_projection: bool = False,
@@ -111,7 +112,7 @@ class SeedAttention(MultiHeadAttention):
         key, value = self.to_key, self.to_value
         assert isinstance(key, LinearConv)
         assert isinstance(value, LinearConv)
-        z = key.propagate(x, edges)  # [N, D_in]
+        z = key.shared_propagation(x, edges)  # [N, D_in]
         q = q * self.factor  # [K, H, d]
         w_key = key.weight.unflatten(0, (self.num_heads, -1))  # [H, d, D_in]
         m = torch.einsum("khd,hdi->ihk", q, w_key).flatten(1)  # [D_in, H·K]
@@ -152,7 +153,7 @@ class RowAttention(MultiHeadAttention):
         self.to_query_key_value = nn.Linear(in_dim, 3 * dim)
 
     def forward(self, x: Tensor, segments: Segments, uniform: int | None = None) -> Attended:
-        """x [N, D_in] -> out [N, D]; `uniform` is the number of rows per graph if it is the same."""
+        """x [N, D_in] -> out [N, D]; `uniform`: the rows per graph, if all have as many."""
         query, key, value = self.to_query_key_value(x).chunk(3, dim=-1)  # each [N, D]
         q, k, v = self.heads(query) * self.factor, self.heads(key), self.heads(value)
         attend = self._ragged if uniform is None else self._dense
@@ -200,8 +201,6 @@ def complete_graphs(segments: Segments) -> Pattern:
     start = segments.ptr.index_select(0, segments.batch)  # [N] first place of the row's graph
     within = torch.arange(E, device=n.device) - rowptr.index_select(0, row)
     col = segments.order.index_select(0, start.index_select(0, row) + within)
-    place = torch.empty_like(segments.order)
-    place[segments.order] = torch.arange(n.shape[0], device=n.device)
-    rank = place - start  # [N] place of a node within its graph
+    rank = inverse(segments.order) - start  # [N] place of a node within its graph
     to_t = rowptr.index_select(0, col) + rank.index_select(0, row)
     return Pattern(rowptr, col, rowptr, col, to_t=to_t, from_t=to_t)

@@ -35,11 +35,11 @@ class BatchEdges(Edges):
         return self.graph_batch.edge_attr
 
     @cached_property
-    def plain(self) -> Adjacency:  # type: ignore[override]
+    def plain(self) -> Adjacency:
         return _adjacency(self.graph_batch.graph)
 
     @cached_property
-    def gcn(self) -> Adjacency:  # type: ignore[override]
+    def gcn(self) -> Adjacency:
         return _adjacency(self.graph_batch.gcn)
 
 

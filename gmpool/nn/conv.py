@@ -26,7 +26,7 @@ class LinearConv(Protocol):
     weight: Tensor  # [out, in]
     bias: Tensor  # [out]
 
-    def propagate(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor: ...
+    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor: ...
 
 
 class GCNConv(nn.Module):
@@ -41,7 +41,7 @@ class GCNConv(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def propagate(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         if isinstance(x, Columns) and isinstance(edges, Edges):
             return x.gcn(edges)
         return edges.gcn.matmul(plain(x))
@@ -58,14 +58,14 @@ class GCNConv(nn.Module):
 
     def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         if self.propagates_first:
-            return self.transform(self.propagate(x, edges))
+            return self.transform(self.shared_propagation(x, edges))
         return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)) + self.bias
 
 
 class IdentityConv(nn.Linear):
     """No propagation: a row-wise linear map, the keys and values of the plain attention (MH)."""
 
-    def propagate(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         return plain(x)
 
     def forward(self, x: Tensor | Columns, edges: AnyEdges | None = None) -> Tensor:
@@ -78,9 +78,7 @@ class GINConv(nn.Module):
     def __init__(self, in_dim: int, out_dim: int, *, eps: float = 0.0) -> None:
         super().__init__()
         self.eps = eps
-        self.mlp = nn.Sequential(
-            nn.Linear(in_dim, out_dim), nn.ReLU(), nn.Linear(out_dim, out_dim)
-        )
+        self.mlp = nn.Sequential(nn.Linear(in_dim, out_dim), nn.ReLU(), nn.Linear(out_dim, out_dim))
 
     def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         x = plain(x)
@@ -105,8 +103,8 @@ class ForeignConv(nn.Module):
 CONVS: dict[str | None, ConvFactory] = {"gcn": GCNConv, "gin": GINConv, None: IdentityConv}
 
 
-def make_conv(conv: str | None | ConvFactory, in_dim: int, out_dim: int) -> nn.Module:
-    """A convolution by name ("gcn", "gin", None) or from a factory `(in_dim, out_dim) -> Module`."""
+def make_conv(conv: str | ConvFactory | None, in_dim: int, out_dim: int) -> nn.Module:
+    """A convolution by name ("gcn", "gin", None) or by a factory `(in_dim, out_dim) -> Module`."""
     if callable(conv):
         made = conv(in_dim, out_dim)
         if not isinstance(made, nn.Module):

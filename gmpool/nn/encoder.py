@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -27,9 +29,7 @@ class Encoder(nn.Module):
         if num_layers < 0:
             raise UserError(f"num_layers must be 0 or more, got {num_layers}")
         widths = [in_dim] + [hidden_dim] * num_layers
-        self.convs = nn.ModuleList(
-            make_conv(conv, a, b) for a, b in zip(widths, widths[1:], strict=False)
-        )
+        self.convs = nn.ModuleList(make_conv(conv, a, b) for a, b in pairwise(widths))
         self.out_dim = num_layers * hidden_dim or in_dim
 
     def forward(self, x: Tensor, edges: Edges) -> Columns:
@@ -37,7 +37,7 @@ class Encoder(nn.Module):
         propagated: list[Tensor] = []
         for conv in self.convs:
             if isinstance(conv, GCNConv) and conv.propagates_first:
-                z = conv.propagate(x, edges)
+                z = conv.shared_propagation(x, edges)
                 if layers:
                     propagated.append(z)
                 x = torch.relu(conv.transform(z))

@@ -41,13 +41,16 @@ class Adjacency:
             to_t=inverse(by_target).index_select(0, by_source),
             from_t=inverse(by_source).index_select(0, by_target),
         )
-        return cls(pattern, None if weight is None else weight.index_select(0, by_target)), by_target
+        return cls(
+            pattern, None if weight is None else weight.index_select(0, by_target)
+        ), by_target
 
 
 def inverse(permutation: Tensor) -> Tensor:
     """Where each place went. [n] -> [n]"""
+    permutation = permutation.long()
     place = torch.arange(permutation.shape[0], device=permutation.device)
-    return torch.empty_like(place).scatter_(0, permutation.long(), place)
+    return torch.zeros_like(permutation).scatter(0, permutation, place)
 
 
 def _offsets(ids: Tensor, num_nodes: int) -> Tensor:
@@ -113,7 +116,9 @@ class Edges:
         """From what a user passes: a [2, E] tensor, or Edges made before."""
         if isinstance(edge_index, Edges):
             if edge_weight is not None or edge_attr is not None:
-                raise UserError("edge_weight and edge_attr belong inside Edges when Edges is passed")
+                raise UserError(
+                    "edge_weight and edge_attr belong inside Edges when Edges is passed"
+                )
             return edge_index
         if edge_index.dim() != 2 or edge_index.shape[0] != 2:
             raise UserError(f"edge_index must be [2, E], got {tuple(edge_index.shape)}")
@@ -122,9 +127,7 @@ class Edges:
                 f"edge_weight must have one entry per edge, shape ({edge_index.shape[1]},), "
                 f"got {tuple(edge_weight.shape)}"
             )
-        return cls(
-            edge_index, num_nodes, edge_weight=edge_weight, edge_attr=edge_attr, dtype=dtype
-        )
+        return cls(edge_index, num_nodes, edge_weight=edge_weight, edge_attr=edge_attr, dtype=dtype)
 
     @property
     def plain(self) -> Adjacency:
@@ -139,9 +142,7 @@ class Edges:
     def gcn(self) -> Adjacency:
         """D^-1/2 (A + I) D^-1/2."""
         if self._gcn is None:
-            both, weight = gcn_edges(
-                self.edge_index, self.num_nodes, self.edge_weight, self.dtype
-            )
+            both, weight = gcn_edges(self.edge_index, self.num_nodes, self.edge_weight, self.dtype)
             self._gcn, _ = Adjacency.from_edge_index(both, self.num_nodes, weight)
         return self._gcn
 

@@ -6,8 +6,8 @@ With node i in graph b(i), and H heads that share the rows z_i:
     match    s_ihk = z_i · o_{h b(i) k}              [N, H, K]      Z Oᵀ    (scores)
 The three are closed under differentiation: the derivatives of each are the other two.
 
-Small graphs go through embedding_bag, whose bags are (head, graph, k) or nodes; large graphs are one
-matrix product each, which reads Z once. Which is cheaper is decided by counting operations.
+Small graphs go through embedding_bag, whose bags are (head, graph, k) or nodes; large graphs are
+one matrix product each, which reads Z once. Which is cheaper is decided by counting operations.
 """
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ _spread.register_autograd(_spread_backward, setup_context=_save)
 _match.register_autograd(_match_backward, setup_context=_save)
 
 
-def _union(R: int, dims: Any, N: int, B: int, index: Any) -> tuple[Tensor, Tensor, Tensor]:
+def union_index(R: int, dims: Any, N: int, B: int, index: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """(batch, order, ptr) of the disjoint union of R batches with N nodes and B graphs each."""
     batch, order, ptr = index
     return (
         shifted(batch, dims[0], R, B),
@@ -220,7 +221,7 @@ def _graphs_side_by_side(o: Tensor, dim: int | None, R: int) -> Tensor:
 def _(info: Any, in_dims: Any, a: Tensor, z: Tensor, *index: Tensor) -> tuple[Tensor, int]:
     R = info.batch_size
     N, B = lead(a, in_dims[0], R).shape[1], lead(index[2], in_dims[4], R).shape[1] - 1
-    union = _union(R, in_dims[2:], N, B, index)
+    union = union_index(R, in_dims[2:], N, B, index)
     out = _collect(flat(a, in_dims[0], R), flat(z, in_dims[1], R), *union)
     return out.unflatten(1, (R, B)), 1
 
@@ -231,7 +232,7 @@ def _per_node_vmap(op: Any) -> Any:
     def rule(info: Any, in_dims: Any, rows: Tensor, o: Tensor, *index: Tensor) -> Any:
         R = info.batch_size
         N, B = lead(rows, in_dims[0], R).shape[1], lead(o, in_dims[1], R).shape[2]
-        union = _union(R, in_dims[2:], N, B, index)
+        union = union_index(R, in_dims[2:], N, B, index)
         out = op(flat(rows, in_dims[0], R), _graphs_side_by_side(o, in_dims[1], R), *union)
         return out.unflatten(0, (R, N)), 0
 

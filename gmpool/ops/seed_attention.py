@@ -28,8 +28,10 @@ from gmpool.ops.grouped import (
     slot_rows,
     sorted_rows,
     spread,
+    union_index,
     unsorted,
 )
+from gmpool.ops.replicas import lead
 from gmpool.ops.segment import (
     Segments,
     segment_gather,
@@ -84,14 +86,14 @@ def seed_attention_composed(
     z: Tensor, m: Tensor, c: Tensor, segments: Segments, num_heads: int, axis: str
 ) -> Three:
     """seed_attention from operators that are differentiable as often as one likes."""
-    scores = (z @ m + c).unflatten(1, (num_heads, -1))
+    return _pool(z, (z @ m + c).unflatten(1, (num_heads, -1)), segments, axis)
+
+
+def _pool(z: Tensor, scores: Tensor, segments: Segments, axis: str) -> Three:
+    """From the scores [N, H, K] on."""
     a = seed_softmax(scores, segments, axis)
-    return collect(a, z, segments), _mass(a, segments), a
-
-
-def _mass(a: Tensor, segments: Segments) -> Tensor:
-    """Aᵀ 1. [N, H, K] -> [H, B, K]"""
-    return segment_sum(a.flatten(1), segments).view(-1, *a.shape[1:]).transpose(0, 1)
+    mass = segment_sum(a.flatten(1), segments).view(-1, *a.shape[1:]).transpose(0, 1)
+    return collect(a, z, segments), mass, a
 
 
 def seed_attention_reference(
@@ -142,7 +144,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: Three) -> None:
 def _backward(ctx: Any, g: Tensor, g_mass: Tensor, g_a: Tensor) -> tuple[Tensor | None, ...]:
     z, m, a, *index = ctx.saved_tensors
     # Grad mode is on here only when the gradient itself will be differentiated.
-    backward = _backward_composed if torch.is_grad_enabled() else _attend_backward
+    backward: Any = _backward_composed if torch.is_grad_enabled() else _attend_backward
     grads = backward(z, m, a, g, g_mass, g_a, *index, ctx.axis)
     return *grads, None, None, None, None, None
 
@@ -217,14 +219,24 @@ _attend.register_autograd(_backward, setup_context=_save)
 
 @_attend.register_vmap
 def _(
-    info: Any, in_dims: Any, z: Tensor, m: Tensor, c: Tensor, batch: Tensor, order: Tensor,
-    ptr: Tensor, num_heads: int, axis: str,
-) -> Any:  # fmt: skip
+    info: Any,
+    in_dims: Any,
+    z: Tensor,
+    m: Tensor,
+    c: Tensor,
+    batch: Tensor,
+    order: Tensor,
+    ptr: Tensor,
+    num_heads: int,
+    axis: str,
+) -> Any:
     # Each replica has seeds of its own, so its scores are a batched product; the rest is a union.
-    def one(z: Tensor, m: Tensor, c: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Three:
-        return seed_attention_composed(
-            z, m, c, Segments(batch, order, ptr), num_heads, axis
-        )
-
-    outputs = torch.vmap(one, in_dims=in_dims[:6])(z, m, c, batch, order, ptr)
-    return outputs, (0, 0, 0)
+    R = info.batch_size
+    rows = lead(z, in_dims[0], R)  # [R, N, D]
+    scores = torch.baddbmm(lead(c, in_dims[2], R)[:, None], rows, lead(m, in_dims[1], R))
+    N, B = rows.shape[1], lead(ptr, in_dims[5], R).shape[1] - 1
+    segments = Segments(*union_index(R, in_dims[3:6], N, B, (batch, order, ptr)))
+    heads = scores.flatten(0, 1).unflatten(1, (num_heads, -1))  # [R·N, H, K]
+    pooled, mass, a = _pool(rows.flatten(0, 1), heads, segments, axis)
+    per_replica = (pooled.unflatten(1, (R, B)), mass.unflatten(1, (R, B)), a.unflatten(0, (R, N)))
+    return per_replica, (1, 1, 0)

@@ -38,7 +38,8 @@ class Segments:
             batch_size = 1 if batch_size is None else batch_size
         if batch.shape != (num_nodes,):
             raise UserError(
-                f"batch must have one entry per node, shape ({num_nodes},), got {tuple(batch.shape)}"
+                f"batch must have one entry per node, shape ({num_nodes},), "
+                f"got {tuple(batch.shape)}"
             )
         if batch_size is None:
             batch_size = int(batch.max()) + 1 if num_nodes else 0

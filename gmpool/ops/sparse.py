@@ -8,8 +8,8 @@ on the transpose, which the pattern keeps. So first, second and every further de
 these two kernels, without a sort and without a scatter.
 
 The CPU kernel is PyTorch's embedding_bag, which sums weighted rows of a table per bag: that is an
-spmm by another name, vectorised and threaded, and on the batches of this field it is 4 × faster than
-the sparse CSR product and 100 × faster than index_add (`gmpool bench ops`).
+spmm by another name, vectorised and threaded, and on the batches of this field several times faster
+than the sparse CSR product and an order of magnitude faster than index_add (`gmpool bench ops`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Pattern:
 
     rowptr [M+1], col [E]: row i has the columns col[rowptr[i]:rowptr[i+1]].
     t_rowptr [N+1], t_col [E]: the transpose, likewise.
-    to_t [E]: entry p of the transpose is entry to_t[p] of the matrix; from_t is its inverse. Both are
-    None when entry values are equal under transposition (a symmetric matrix), or all ones.
+    to_t [E]: entry p of the transpose is entry to_t[p] of the matrix; from_t is its inverse. Both
+    are None when entry values are equal under transposition (a symmetric matrix), or all ones.
     """
 
     rowptr: Tensor

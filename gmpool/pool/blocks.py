@@ -59,7 +59,7 @@ class GMPool(nn.Module):
         num_seeds: int,
         *,
         num_heads: int = 1,
-        conv: str | None | ConvFactory = "gcn",
+        conv: str | ConvFactory | None = "gcn",
         softmax: str = "seeds",
         layer_norm: bool = False,
         dropout: float = 0.0,

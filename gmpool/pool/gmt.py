@@ -50,6 +50,14 @@ def seeds_for(mean_nodes: float, ratio: float = 0.25) -> int:
     return max(1, ceil(ratio * ceil(mean_nodes)))
 
 
+def _first_seeds(num_seeds: int | None, mean_nodes: float | None, ratio: float) -> int:
+    if num_seeds is not None and mean_nodes is None:
+        return num_seeds
+    if num_seeds is None and mean_nodes is not None:
+        return seeds_for(mean_nodes, ratio)
+    raise UserError("give either num_seeds, or mean_nodes (with ratio), and not both")
+
+
 class GraphMultisetTransformer(nn.Module):
     """A readout `(x, edge_index, batch) -> [B, hidden_dim]` for any message-passing network.
 
@@ -72,7 +80,7 @@ class GraphMultisetTransformer(nn.Module):
         *,
         num_seeds: int | None = None,
         num_heads: int = 1,
-        conv: str | None | ConvFactory = "gcn",
+        conv: str | ConvFactory | None = "gcn",
         softmax: str = "seeds",
         layer_norm: bool = False,
         blocks: str = "GMPool_G-SelfAtt-GMPool_I",
@@ -87,11 +95,9 @@ class GraphMultisetTransformer(nn.Module):
     ) -> None:
         super().__init__()
         names = self._parse(blocks, later_adjacency)
-        if (num_seeds is None) == (mean_nodes is None):
-            raise UserError("give either num_seeds, or mean_nodes (with ratio), and not both")
-        K = seeds_for(mean_nodes, ratio) if mean_nodes is not None else num_seeds
+        K = _first_seeds(num_seeds, mean_nodes, ratio)
         self.in_dim, self.hidden_dim, self.later_adjacency = in_dim, hidden_dim, later_adjacency
-        shared = {
+        shared: dict[str, Any] = {
             "num_heads": num_heads,
             "softmax": softmax,
             "layer_norm": layer_norm,
@@ -162,9 +168,9 @@ class GraphMultisetTransformer(nn.Module):
                 continue
             assert isinstance(block, GMPool)
             coarsen = self.later_adjacency == "coarsened" and i < last
-            ragged = isinstance(rows, Columns) or rows.dim() == 2
-            flat = rows if ragged else rows.flatten(0, 1)  # [B·K, D]
-            pooled = block(flat, edges, segments, return_assignment=coarsen)
+            if isinstance(rows, Tensor) and rows.dim() == 3:
+                rows = rows.flatten(0, 1)  # [B·K, D]
+            pooled = block(rows, edges, segments, return_assignment=coarsen)
             if coarsen:
                 edges = edges.coarsened(pooled.assignment, segments)
             rows = pooled.x

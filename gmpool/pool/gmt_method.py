@@ -6,11 +6,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from gmpool.errors import unknown
 from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
-from gmpool.errors import unknown
 from gmpool.pool.method import METHODS
 from gmpool.pool.pooled import Pooled
 

@@ -24,9 +24,7 @@ def method_options(name: str) -> dict[str, Any]:
     """The options of a method and their defaults."""
     parameters = inspect.signature(METHODS[name].__init__).parameters.values()
     return {
-        p.name: p.default
-        for p in parameters
-        if p.kind is p.KEYWORD_ONLY and p.name != "mean_nodes"
+        p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "mean_nodes"
     }
 
 

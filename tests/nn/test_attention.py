@@ -1,0 +1,149 @@
+"""The two forms of seed attention are one function, and the cheaper one is taken."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from graphs import random_batch
+from torch import nn
+
+from gmpool import GMPool
+from gmpool.errors import UserError
+from gmpool.nn.attention import RowAttention, SeedAttention, complete_graphs
+from gmpool.ops.segment import Segments
+
+DIM = 8
+
+
+def outputs_and_gradients(pool: GMPool, form: str) -> list[torch.Tensor]:
+    batch = random_batch([5, 1, 0, 4], DIM, weighted=True)
+    x = batch.x.requires_grad_()
+    weight = batch.weight.requires_grad_()
+    pool.attention.form = form
+    pooled = pool(
+        x,
+        batch.edge_index,
+        batch.batch,
+        edge_weight=weight,
+        batch_size=batch.size,
+        return_assignment=True,
+    )
+    probe = torch.linspace(-1, 1, pooled.x.numel(), dtype=torch.float64).view_as(pooled.x)
+    loss = (pooled.x * probe).sum() + (pooled.assignment**2).sum()
+    inputs = (x, weight, *pool.parameters())
+    grads = torch.autograd.grad(loss, inputs, allow_unused=True, create_graph=True)
+    # A gradient penalty: the gradient of a gradient's norm.
+    penalty = torch.autograd.grad(grads[0].square().sum(), inputs, allow_unused=True)
+    return [
+        pooled.x,
+        pooled.assignment,
+        *(torch.zeros_like(i) if g is None else g for g, i in zip(grads, inputs, strict=True)),
+        *(torch.zeros_like(i) if g is None else g for g, i in zip(penalty, inputs, strict=True)),
+    ]
+
+
+@pytest.mark.parametrize("softmax", ["seeds", "nodes"])
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("conv", ["gcn", None])
+def test_absorbed_equals_direct(conv: str | None, heads: int, softmax: str) -> None:
+    """In values, gradients and second derivatives; for edge weights only where edges matter."""
+    torch.manual_seed(0)
+    pool = GMPool(DIM, 3, num_heads=heads, conv=conv, softmax=softmax, layer_norm=True).double()
+    absorbed = outputs_and_gradients(pool, "absorbed")
+    direct = outputs_and_gradients(pool, "direct")
+    for a, b in zip(absorbed, direct, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-10, rtol=1e-9)
+    weight_gradient = absorbed[3]
+    assert (weight_gradient.abs().max() > 0) == (conv == "gcn")
+
+
+def test_first_gradients_of_the_fused_backward_equal_the_composed_one() -> None:
+    """Without create_graph another backward runs; it must give the same numbers."""
+    torch.manual_seed(0)
+    pool = GMPool(DIM, 3, num_heads=2).double()
+    batch = random_batch([5, 1, 0, 4], DIM)
+    x = batch.x.requires_grad_()
+    out = pool(x, batch.edge_index, batch.batch, batch_size=batch.size).x
+    inputs = (x, *pool.parameters())
+    fused = torch.autograd.grad(out.square().sum(), inputs, retain_graph=True)
+    composed = torch.autograd.grad(out.square().sum(), inputs, create_graph=True)
+    for a, b in zip(fused, composed, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-12, rtol=1e-12)
+
+
+def test_the_cheaper_form_is_taken() -> None:
+    attention = SeedAttention(8, num_heads=2, conv="gcn")
+    assert attention._absorb(num_seeds=3)  # 2 · 3 < 8
+    assert not attention._absorb(num_seeds=4)  # 2 · 4 = 8
+    assert not SeedAttention(8, conv="gin")._absorb(num_seeds=1)
+
+
+class Doubled(nn.Module):
+    """A user's convolution that is linear with a propagation of its own: 2x."""
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(out_dim, in_dim))
+        self.bias = nn.Parameter(torch.randn(out_dim))
+
+    def shared_propagation(self, x: torch.Tensor, edges: object) -> torch.Tensor:
+        return 2 * x
+
+    def forward(self, x: torch.Tensor, edges: object) -> torch.Tensor:
+        return nn.functional.linear(self.shared_propagation(x, edges), self.weight, self.bias)
+
+
+def test_a_factory_that_says_it_is_linear_is_absorbed() -> None:
+    torch.manual_seed(0)
+    pool = GMPool(DIM, 2, conv=Doubled).double()
+    assert pool.attention.absorbable
+    absorbed, direct = (outputs_and_gradients(pool, form) for form in ("absorbed", "direct"))
+    for a, b in zip(absorbed, direct, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-10, rtol=1e-9)
+
+
+def test_a_factory_of_pyg_convolutions() -> None:
+    """Called as conv(x, edge_index, third): edge_attr, else edge_weight, else nothing."""
+    from torch_geometric.nn import GATConv, GCNConv, RGCNConv
+
+    torch.manual_seed(0)
+    batch = random_batch([5, 3], DIM, weighted=True)
+    gat = GMPool(DIM, 2, conv=GATConv).double()
+    assert not gat.attention.absorbable
+    assert gat(batch.x, batch.edge_index, batch.batch).x.shape == (2, 2, DIM)
+    pyg = GMPool(DIM, 2, conv=GCNConv).double()
+    ours = GMPool(DIM, 2, conv="gcn").double()
+    state = {
+        k.replace("conv.lin.", "").replace("conv.", ""): v for k, v in pyg.state_dict().items()
+    }
+    ours.load_state_dict(state)
+    args = (batch.x, batch.edge_index, batch.batch)
+    torch.testing.assert_close(
+        pyg(*args, edge_weight=batch.weight).x, ours(*args, edge_weight=batch.weight).x
+    )
+    relational = GMPool(DIM, 2, conv=lambda a, b: RGCNConv(a, b, num_relations=3)).double()
+    kind = torch.arange(batch.edge_index.shape[1]) % 3
+    by_kind = relational(*args, edge_attr=kind).x
+    assert not torch.allclose(by_kind, relational(*args, edge_attr=kind.roll(1)).x)
+
+
+def test_complete_graphs_of_an_unsorted_batch() -> None:
+    batch = torch.tensor([1, 0, 1, 3, 1])
+    pairs = complete_graphs(Segments.from_batch(batch, 5, None, 4))
+    entries = list(zip(pairs.rows.tolist(), pairs.col.tolist(), strict=True))
+    assert set(entries) == {(i, j) for i in range(5) for j in range(5) if batch[i] == batch[j]}
+    assert len(entries) == 9 + 1 + 1
+    assert [entries[e][::-1] for e in pairs.to_t.tolist()] == entries
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_heads": 3}, "width 8 cannot be split into num_heads=3"),
+        ({"softmax": "seed"}, "unknown softmax axis 'seed'; did you mean 'seeds'"),
+        ({"scale": "wide"}, "unknown scale 'wide'"),
+    ],
+)
+def test_options_are_checked(options: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        RowAttention(8, 8, **options)
