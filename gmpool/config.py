@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
@@ -100,13 +100,18 @@ def published_settings(dataset: str, method: str) -> dict[str, Any]:
 
 
 def configure(
-    dataset: str, method: str, pool_options: Mapping[str, Any], overrides: Mapping[str, Any]
+    dataset: str,
+    method: str,
+    pool_options: Collection[str],
+    overrides: Mapping[str, Any],
+    pool_types: Mapping[str, str] | None = None,
 ) -> tuple[ModelConfig, TrainConfig]:
     """Published settings first, then the user's.
 
-    pool_options: the option names of the method and their defaults. A key that neither the
-    configuration nor the method knows is an error.
+    pool_options: the option names of the method, and pool_types their declared types. A key that
+    neither the configuration nor the method knows is an error, and so is a value of another type.
     """
+    pool_types = pool_types or {}
     model, train = ModelConfig(method=method), TrainConfig()
     pool: dict[str, Any] = {}
     settings = {**published_settings(dataset, method), **overrides}
@@ -114,52 +119,50 @@ def configure(
     train_keys = {f.name for f in fields(TrainConfig)}
     for key, value in settings.items():
         if key in train_keys:
-            train = replace(train, **{key: coerce(TrainConfig, key, value)})
+            train = replace(train, **{key: coerce(_hint(TrainConfig, key), key, value)})
         elif key.startswith("pool."):
-            pool[_known(key[5:], pool_options, method)] = _like(pool_options[key[5:]], key, value)
+            name = _known(key[5:], pool_options, method)
+            pool[name] = coerce(pool_types.get(name, ""), key, value)
         elif key in model_keys:
-            model = replace(model, **{key: coerce(ModelConfig, key, value)})
+            model = replace(model, **{key: coerce(_hint(ModelConfig, key), key, value)})
         elif key in pool_options:
-            pool[key] = _like(pool_options[key], key, value)
+            pool[key] = coerce(pool_types.get(key, ""), key, value)
         else:
             raise unknown("option", key, [*train_keys, *model_keys, *pool_options])
     _check(model, train)
     return replace(model, pool=pool), train
 
 
-def _known(key: str, options: Mapping[str, Any], method: str) -> str:
+def _known(key: str, options: Collection[str], method: str) -> str:
     if key not in options:
         raise unknown(f"option of {method}", key, options)
     return key
 
 
-def coerce(cls: type, key: str, value: Any) -> Any:
-    """A value from the command line or a file as the type its field declares."""
-    hint = str(get_type_hints(cls)[key])
+def _hint(cls: type, key: str) -> str:
+    return str(get_type_hints(cls)[key])
+
+
+def coerce(hint: str, key: str, value: Any) -> Any:
+    """A value from the command line or a file as the type that is declared, such as int | None."""
     if isinstance(value, str):
         value = parse_value(value)
     if value is None and "None" in hint:
         return None
-    wanted = next(t for name, t in _TYPES.items() if name in hint)
-    return _cast(wanted, key, value)
+    wanted = next((t for name, t in _TYPES.items() if name in hint), None)
+    return value if wanted is None else _cast(wanted, key, value)
 
 
 _TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
 
 
 def _cast(wanted: type, key: str, value: Any) -> Any:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-        raise UserError(f"option {key} takes a {wanted.__name__}, got {value!r}")
+        raise UserError(f"option {key} takes {_WORDS[wanted]}, got {value!r}")
     return value
-
-
-def _like(default: Any, key: str, value: Any) -> Any:
-    """The value, checked against the type of the option's default where that is known."""
-    if isinstance(value, str):
-        value = parse_value(value)
-    return value if default is None or value is None else _cast(type(default), key, value)
 
 
 def parse_value(text: str) -> Any:
@@ -190,7 +193,7 @@ def _check(model: ModelConfig, train: TrainConfig) -> None:
     for key, number in (("lr", train.lr), ("clip_norm", train.clip_norm)):
         if not number > 0:
             raise UserError(f"option {key} must be positive, got {number}")
-    if train.weight_decay < 0:
+    if not train.weight_decay >= 0:
         raise UserError(f"option weight_decay must not be negative, got {train.weight_decay}")
     if not 0 <= model.dropout < 1:
         raise UserError(f"option dropout must lie in [0, 1), got {model.dropout}")

@@ -33,8 +33,8 @@ class MissingPackage(UserError):
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UserError:
-    """The error for a name that is not known: it lists the known ones and guesses what was meant."""
-    names = sorted(known)
+    """The error for an unknown name: it lists the known ones and guesses what was meant."""
+    names = sorted(set(known))
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return UserError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names) or 'none'})")

@@ -29,6 +29,7 @@ _HYBRIDISATION = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 _BOND_TYPE = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 _STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS", "STEREOANY")
 
+ODD_VALENCES = (5, 13, 32)  # B, Al, Ge
 SHOWN_ERRORS = 5
 
 
@@ -39,9 +40,8 @@ class BadSmiles(ValueError):
 class MoleculePacker:
     """Collects molecules one by one, as bytes, and packs them at the end.
 
-    Atoms are in RDKit's order, each bond is two directed edges. Valences that RDKit holds for
-    impossible are accepted, because OGB's own sets contain some; broken rings, unclosed brackets
-    and rings that cannot be kekulised are not.
+    Atoms are in RDKit's order, each bond is two directed edges. Impossible molecules are refused,
+    but for odd valences of boron, aluminium and germanium, which OGB's own sets contain.
     """
 
     def __init__(self) -> None:
@@ -100,10 +100,12 @@ class MoleculePacker:
         chem = self._chem
         molecule = chem.MolFromSmiles(smiles)
         if molecule is None:
-            # Newer RDKit refuses odd valences of Al, B, Ge that OGB's sets contain: check all else.
             molecule = chem.MolFromSmiles(smiles, sanitize=False)
             if molecule is None:
                 raise BadSmiles(f"cannot parse SMILES {smiles!r}")
+            for problem in chem.DetectChemistryProblems(molecule):
+                if not self._forgiven(molecule, problem):
+                    raise BadSmiles(f"not a possible molecule {smiles!r}: {problem.Message()}")
             try:
                 molecule.UpdatePropertyCache(strict=False)
                 chem.SanitizeMol(molecule, chem.SANITIZE_ALL ^ chem.SANITIZE_PROPERTIES)
@@ -113,6 +115,13 @@ class MoleculePacker:
         if molecule.GetNumAtoms() == 0:
             raise BadSmiles("the SMILES is empty")
         return molecule
+
+    @staticmethod
+    def _forgiven(molecule: Any, problem: Any) -> bool:
+        """Newer RDKit refuses valences of B, Al and Ge that OGB's sets contain."""
+        if problem.GetType() != "AtomValenceException":
+            return False
+        return molecule.GetAtomWithIdx(problem.GetAtomIdx()).GetAtomicNum() in ODD_VALENCES
 
     def finish(self, name: str, **labels: Any) -> PackedGraphs:
         """All molecules added so far as one set, named by their SMILES."""

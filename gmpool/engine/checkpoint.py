@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from gmpool.config import ModelConfig
 from gmpool.engine.files import write_atomically
@@ -18,6 +18,7 @@ from gmpool.tasks.classify import DataShape, GraphModel
 
 FORMAT = 1
 WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
+AGAIN = "copy the folder again, or train again"
 
 
 def save_model(model: GraphModel, folder: Path, about: dict[str, Any]) -> None:
@@ -29,19 +30,14 @@ def save_model(model: GraphModel, folder: Path, about: dict[str, Any]) -> None:
         "about": about,
     }
     weights = {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}
+    text = json.dumps(description, indent=1) + "\n"
     try:
-        write_atomically(folder / WEIGHTS, lambda path: save_file(weights, path))
-        text = json.dumps(description, indent=1) + "\n"
-        write_atomically(folder / DESCRIPTION, lambda path: _write_text(path, text))
-    except (OSError, SafetensorError) as error:
+        write_atomically({folder / WEIGHTS: save(weights), folder / DESCRIPTION: text.encode()})
+    except OSError as error:
         raise CheckpointError(
             f"the model could not be saved in {folder}: {error}; what was there before is "
             f"untouched. Free some space, or choose another folder"
         ) from error
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def load_model(folder: Path) -> tuple[GraphModel, dict[str, Any]]:
@@ -54,18 +50,28 @@ def load_model(folder: Path) -> tuple[GraphModel, dict[str, Any]]:
             )
     try:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        _check_format(description["format"], folder / DESCRIPTION)
         shape = DataShape.from_json(description["shape"])
         config = ModelConfig(**description["model"])
         model = GraphModel(shape, config)
-    except (ValueError, KeyError, TypeError, UserError) as error:
-        raise CheckpointError(f"{folder / DESCRIPTION} cannot be read: {error}") from error
-    if description.get("format") != FORMAT:
+    except CheckpointError:
+        raise
+    except KeyError as error:
         raise CheckpointError(
-            f"{folder / DESCRIPTION} has format {description.get('format')!r}, this version of "
-            f"gmpool reads {FORMAT}"
-        )
+            f"{folder / DESCRIPTION} cannot be read: {error} is missing; {AGAIN}"
+        ) from error
+    except (ValueError, TypeError, RuntimeError, UserError) as error:
+        raise CheckpointError(f"{folder / DESCRIPTION} cannot be read: {error}; {AGAIN}") from error
     load_weights(model, folder / WEIGHTS)
     return model, description
+
+
+def _check_format(found: object, path: Path) -> None:
+    if found != FORMAT:
+        raise CheckpointError(
+            f"{path} has format {found!r}, this version of gmpool reads {FORMAT}; use the version "
+            f"that wrote it, or train again"
+        )
 
 
 def load_weights(model: torch.nn.Module, path: Path) -> None:
@@ -74,8 +80,7 @@ def load_weights(model: torch.nn.Module, path: Path) -> None:
         weights = load_file(path)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
-            f"{path} cannot be read ({error}); it may be cut off or not a safetensors file. "
-            f"Copy it again or train again"
+            f"{path} cannot be read ({error}); it may be cut off or not a safetensors file; {AGAIN}"
         ) from error
     expected = {k: tuple(v.shape) for k, v in model.state_dict().items()}
     found = {k: tuple(v.shape) for k, v in weights.items()}
@@ -85,6 +90,6 @@ def load_weights(model: torch.nn.Module, path: Path) -> None:
         raise CheckpointError(
             f"{path} does not fit the model: {first} is {found.get(first, 'missing')} in the file "
             f"and {expected.get(first, 'unknown')} in the model ({len(names)} of {len(expected)} "
-            f"tensors differ)"
+            f"tensors differ); {AGAIN}"
         )
     model.load_state_dict(weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ from gmpool.engine.provenance import commit, device_name, versions
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import Epoch, Trained, train
 from gmpool.errors import UserError
-from gmpool.pool import method_options
+from gmpool.pool import METHODS, method_options
 
 
 class Watcher(Protocol):
@@ -47,6 +48,12 @@ class Job:
         first_seed: int = 42,
         options: Mapping[str, Any] | None = None,
     ) -> Job:
+        if not dataset.folds:
+            raise UserError(
+                f"{dataset.name} has no folds to train on: it needs labels and at least 3 graphs, "
+                f"got {len(dataset.graphs)} graph(s) and "
+                f"{len(dataset.graphs.task_names) or 'no'} label column(s)"
+            )
         if not 1 <= folds <= len(dataset.folds):
             raise UserError(
                 f"{dataset.name} has {len(dataset.folds)} fold(s), so folds must lie in "
@@ -54,7 +61,9 @@ class Job:
             )
         if seeds < 1:
             raise UserError(f"seeds must be at least 1, got {seeds}")
-        model, config = configure(dataset.name, method, method_options(method), options or {})
+        model, config = configure(
+            dataset.name, method, method_options(method), options or {}, _option_types(method)
+        )
         numbers = tuple(range(first_seed, first_seed + seeds))
         return cls(dataset, model, config, tuple(range(1, folds + 1)), numbers)
 
@@ -75,6 +84,12 @@ class Job:
             for seed in self.seeds
             for fold in self.folds
         ]
+
+
+def _option_types(method: str) -> dict[str, str]:
+    """The options of a method and their types as its constructor declares them."""
+    declared = inspect.get_annotations(METHODS[method].__init__)
+    return {name: str(declared.get(name)) for name in method_options(method)}
 
 
 def cross_validate(
@@ -116,6 +131,7 @@ ABOUT = ("key", "dataset", "method", "seed", "fold", "metric", "test", "valid", 
 
 
 def _run(job: Job, spec: RunSpec, device: str, watcher: Watcher | None) -> Trained:
+    assert job.dataset.metric is not None, "a set with folds has labels"
     return train(
         job.dataset.graphs,
         job.dataset.folds[spec.fold - 1],

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
-from collections.abc import Callable
+import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place in one step.
+def write_atomically(files: Mapping[Path, bytes]) -> None:
+    """Write temporary files beside the paths; when all are whole, put them in place.
 
-    If anything fails the temporary file is removed, and what was at `path` stays as it was.
+    If anything fails the temporary files are removed, and what was at the paths stays as it was.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    token = secrets.token_hex(4)
+    temporary = {path: path.with_name(f".{path.name}.{token}") for path in files}
     try:
-        write(temporary)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary[path].open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for path in files:
+            os.replace(temporary[path], path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        for leftover in temporary.values():
+            with contextlib.suppress(OSError):
+                leftover.unlink()
         raise

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gmpool.errors import StoreError
 
@@ -22,19 +22,22 @@ Row = dict[str, Any]
 class RunStore:
     """Rows by key. Several processes may share a store."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "rows.jsonl") -> None:
         self.folder = folder
-        self.path = folder / "rows.jsonl"
+        self.path = folder / name
 
     def __iter__(self) -> Iterator[Row]:
-        if not self.path.exists():
+        try:
+            lines = self.path.read_bytes().split(b"\n")
+        except (FileNotFoundError, NotADirectoryError):
             return
-        lines = self.path.read_bytes().split(b"\n")
+        except OSError as error:
+            raise StoreError(f"the run store {self.path} cannot be read: {error}") from error
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                yield json.loads(line)
+                yield _parse(line)
             except ValueError as error:
                 if number == len(lines) or line.endswith(TORN):
                     continue  # cut off by a kill in the middle of a write
@@ -58,16 +61,25 @@ class RunStore:
             with self.path.open("ab+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 end = file.seek(0, os.SEEK_END)
-                if end:
-                    file.seek(end - 1)
-                    if file.read(1) != b"\n":
-                        line = TORN + b"\n" + line
-                self._append(file.fileno(), line, end)
+                self._append(file.fileno(), self._closing(file, end) + line, end)
         except OSError as error:
             raise StoreError(
                 f"the result could not be written to {self.path}: {error}; the rows before it are "
                 f"untouched. Free some space, or choose another folder with --store"
             ) from error
+
+    @staticmethod
+    def _closing(file: BinaryIO, end: int) -> bytes:
+        """What must come before a new line: nothing, or the end of an unfinished one."""
+        file.seek(max(0, end - 1))
+        if file.read(1) in (b"", b"\n"):
+            return b""
+        file.seek(0)
+        try:
+            _parse(file.read().rsplit(b"\n", 1)[-1])
+        except ValueError:
+            return TORN + b"\n"
+        return b"\n"  # whole but for its end, and readers have counted it
 
     @staticmethod
     def _append(descriptor: int, line: bytes, end: int) -> None:
@@ -84,3 +96,10 @@ class RunStore:
 
 TORN = b"#torn"
 """Closes a line that a killed process left unfinished."""
+
+
+def _parse(line: bytes) -> Row:
+    row = json.loads(line)
+    if not isinstance(row, dict) or "key" not in row:
+        raise ValueError("an object with a key is expected")
+    return row

@@ -60,7 +60,7 @@ def train(
         if not len(getattr(split, part)):
             raise UserError(f"the {part} part of the split of {graphs.name} is empty")
     start = time.perf_counter()
-    devices = [torch.device(device)] if device != "cpu" else []
+    devices = [] if torch.device(device).type == "cpu" else [torch.device(device)]
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
         trained = _train(graphs.to(device), split, model_config, config, metric, seed, on_epoch)
@@ -109,12 +109,9 @@ def _train(
             schedule.step()
             losses.append(loss.detach() * batch.num_graphs)
         train_loss = float(torch.stack(losses).sum()) / len(split.train)
-        if not math.isfinite(train_loss):
-            raise UserError(
-                f"the training loss became {train_loss} in epoch {number} on {graphs.name}; "
-                f"try a smaller lr than {config.lr}"
-            )
+        _check_loss("training", train_loss, number, graphs.name, config)
         valid_loss, valid_metric = valid.of(model)
+        _check_loss("validation", valid_loss, number, graphs.name, config)
         epoch = Epoch(number, train_loss, valid_loss, valid_metric)
         curve.append(epoch)
         if best is None or _better(epoch, best, config.select_by, metric):
@@ -129,6 +126,14 @@ def _train(
     test = Evaluation(graphs, split.test, config.batch_size, metric)
     test_loss, test_metric = test.of(model)
     return Trained(model, best, test_metric, test_loss, 0.0, curve)
+
+
+def _check_loss(part: str, loss: float, epoch: int, name: str, config: TrainConfig) -> None:
+    if not math.isfinite(loss):
+        raise UserError(
+            f"the {part} loss became {loss} in epoch {epoch} on {name}; "
+            f"try a smaller lr than {config.lr}"
+        )
 
 
 def _better(epoch: Epoch, best: Epoch, select_by: str, metric: str) -> bool:
@@ -153,5 +158,5 @@ class Evaluation:
     def of(self, model: GraphModel) -> tuple[float, float]:
         model.eval()
         out = torch.cat([model(batch)[0] for batch in self.batches])
-        y = torch.cat([batch.y for batch in self.batches])
+        y = torch.cat([batch.y for batch in self.batches if batch.y is not None])
         return float(model.loss(out, y)), metric_of(self.metric, model.in_label_units(out), y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ def learning_curves(rows: Sequence[Row]) -> bytes:
     figure = Figure(figsize=(12, 3.6), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     for axes, (name, title) in zip(figure.subplots(1, len(CURVES)), CURVES, strict=True):
-        for colour, method in zip(COLOURS, methods, strict=False):
+        for colour, method in zip(cycle(COLOURS), methods, strict=False):
             curves = [row["curve"][name] for row in rows if row["method"] == method]
             _draw(axes, curves, colour, method)
         axes.set_title(title.format(metric=rows[0]["metric"]), fontsize=10)

@@ -31,13 +31,20 @@ def write_report(rows: Sequence[Row], path: Path, *, command: str) -> None:
     """`path` ends in .html (one self-contained file) or .md (with a PNG of the same name)."""
     if path.suffix not in (".html", ".md"):
         raise UserError(f"a report is written as .html or .md, got {path}")
-    path.parent.mkdir(parents=True, exist_ok=True)
     picture = learning_curves(rows)
-    if path.suffix == ".html":
-        path.write_text(_html(rows, picture, command), encoding="utf-8")
-        return
-    path.with_suffix(".png").write_bytes(picture)
-    path.write_text(_markdown(rows, path.with_suffix(".png").name, command), encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".html":
+            path.write_text(_html(rows, picture, command), encoding="utf-8")
+            return
+        image = path.with_suffix(".png")
+        image.write_bytes(picture)
+        path.write_text(_markdown(rows, image.name, command), encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"the report could not be written to {path}: {error}; the runs are recorded, so the "
+            f"same command with another --report makes it at once"
+        ) from error
 
 
 def _title(summaries: Sequence[Summary]) -> str:
@@ -64,7 +71,7 @@ def _html(rows: Sequence[Row], picture: bytes, command: str) -> str:
         "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells(s)) + "</tr>" for s in summaries
     )
     options = "".join(
-        f"<dt>{escape(s.method)} on {escape(s.dataset)}</dt><dd><code>{escape(s.options)}</code></dd>"
+        f"<dt>{escape(f'{s.method} on {s.dataset}')}</dt><dd><code>{escape(s.options)}</code></dd>"
         for s in summaries
     )
     facts = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(rows))

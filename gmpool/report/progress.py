@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,7 +21,7 @@ from gmpool.engine.train import Epoch
 
 
 class ProgressBars:
-    """A watcher of `cross_validate` that draws on a terminal, and prints a line per run elsewhere."""
+    """A watcher of `cross_validate`: bars on a terminal, and a line per finished run anywhere."""
 
     def __init__(self, console: Console, total_runs: int) -> None:
         self.console = console
@@ -46,7 +47,8 @@ class ProgressBars:
         self.progress.stop()
 
     def run_started(self, spec: RunSpec) -> Callable[[Epoch], None]:
-        name = f"{spec.model.method} on {spec.dataset}, seed {spec.seed}, fold {spec.fold}"
+        dataset = escape(spec.dataset)
+        name = f"{spec.model.method} on {dataset}, seed {spec.seed}, fold {spec.fold}"
         self.progress.reset(self.epochs, total=spec.train.epochs, description=name, visible=True)
 
         def on_epoch(epoch: Epoch) -> None:
@@ -60,7 +62,10 @@ class ProgressBars:
         score = "undefined" if row["test"] is None else f"{row['test']:.2f}"
         how = "recorded before" if reused else f"{row['epochs']} epochs, {row['seconds']:.1f} s"
         self.console.print(
-            f"{spec.model.method} on {spec.dataset}  seed {spec.seed}  fold {spec.fold:2d}  "
-            f"test {row['metric']} {score}  [dim]({how})[/]",
+            f"{spec.model.method} on {escape(spec.dataset)}  seed {spec.seed}  "
+            f"fold {spec.fold:2d}  test {row['metric']} {score}  [dim]({how})[/]",
+            markup=True,
+            emoji=False,
             highlight=False,
+            soft_wrap=True,
         )

@@ -44,19 +44,23 @@ class Summary:
 
 
 def summarise(rows: Iterable[Row]) -> list[Summary]:
-    """One summary per (set, method, options), in order of first appearance."""
-    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    """One summary per (set, method, options), in order of first appearance.
+
+    Two files may give their sets one name: the digest of the data keeps them apart.
+    """
+    groups: dict[tuple[str, str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
-        groups[row["dataset"], row["method"], options_of(row)].append(row)
-    return [_summary(*key, group) for key, group in groups.items()]
+        key = (row["dataset"], row["method"], options_of(row), row["data_digest"])
+        groups[key].append(row)
+    return [_summary(*key[:3], group) for key, group in groups.items()]
 
 
 def options_of(row: Row) -> str:
     """The configuration of a row as one comparable text."""
     config = row["config"]
     model = {k: v for k, v in config["model"].items() if k not in ("method", "pool")}
-    settings = {**config["train"], **model, **{f"pool.{k}": v for k, v in
-                                               config["model"]["pool"].items()}}
+    pool = {f"pool.{k}": v for k, v in config["model"]["pool"].items()}
+    settings = {**config["train"], **model, **pool}
     return " ".join(f"{k}={v}" for k, v in sorted(settings.items()))
 
 

@@ -7,7 +7,9 @@ import io
 import json
 from collections.abc import Sequence
 
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from gmpool.report.summary import Summary
 
@@ -16,7 +18,6 @@ HEADINGS = (
     "epochs", "time", "parameters",
 )  # fmt: skip
 UNITS = {"accuracy": "%", "roc_auc": "%", "rmse": ""}
-FORMATS = ("terminal", "markdown", "csv", "json")
 
 
 def _pair(mean: float | None, std: float | None) -> str:
@@ -27,7 +28,7 @@ def _pair(mean: float | None, std: float | None) -> str:
 
 def duration(seconds: float) -> str:
     """12.3 s, 4 min 05 s, 2 h 07 min."""
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -65,20 +66,31 @@ def footnote(summaries: Sequence[Summary]) -> str:
     return text
 
 
-def terminal(summaries: Sequence[Summary]) -> Table:
-    table = Table(caption=footnote(summaries), caption_justify="left")
+def terminal(summaries: Sequence[Summary], width: int) -> RenderableType:
+    """One line per summary where that fits in `width` characters, else one column per summary."""
+    lines = Table()
     for heading in HEADINGS:
         left = heading in ("dataset", "method", "metric")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=left)
+        lines.add_column(heading, justify="left" if left else "right", no_wrap=True)
     for summary in summaries:
-        table.add_row(*cells(summary))
+        lines.add_row(*(Text(cell) for cell in cells(summary)))
+    if Console(width=10**4).measure(lines).maximum <= width:
+        return Group(lines, Text(footnote(summaries)))
+    return Group(*(_upright(s) for s in summaries), Text(footnote(summaries)))
+
+
+def _upright(summary: Summary) -> Table:
+    table = Table(show_header=False)
+    for heading, cell in zip(HEADINGS, cells(summary), strict=True):
+        table.add_row(heading, Text(cell))
     return table
 
 
 def markdown(summaries: Sequence[Summary]) -> str:
     lines = ["| " + " | ".join(HEADINGS) + " |"]
     lines.append("|" + " --- |" * 3 + " ---: |" * (len(HEADINGS) - 3))
-    lines += ["| " + " | ".join(cells(s)) + " |" for s in summaries]
+    for summary in summaries:
+        lines.append("| " + " | ".join(c.replace("|", r"\|") for c in cells(summary)) + " |")
     return "\n".join([*lines, "", footnote(summaries), ""])
 
 

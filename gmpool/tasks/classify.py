@@ -34,7 +34,9 @@ class DataShape:
     @classmethod
     def of(cls, graphs: PackedGraphs) -> DataShape:
         if graphs.task is None:
-            raise DataError(f"{graphs.name} has no labels; training needs at least one label column")
+            raise DataError(
+                f"{graphs.name} has no labels; training needs at least one label column"
+            )
         return cls(
             task=graphs.task,
             num_features=graphs.num_features,
@@ -48,7 +50,10 @@ class DataShape:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> DataShape:
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+        fields: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
+        return cls(**fields)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -37,7 +37,8 @@ def metric_of(name: str, out: Tensor, y: Tensor) -> float:
     scores, labels = out.double().cpu().numpy(), y.double().cpu().numpy()
     if name == "roc_auc":
         return roc_auc(scores, labels)
-    return float(np.sqrt(np.nanmean((scores - labels) ** 2)))
+    errors = (scores - labels)[~np.isnan(labels)]
+    return float(np.sqrt(np.mean(errors**2))) if errors.size else math.nan
 
 
 def roc_auc(scores: np.ndarray, labels: np.ndarray) -> float:

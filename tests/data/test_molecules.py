@@ -81,3 +81,9 @@ def test_without_rdkit_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(MissingPackage, match=r"gmpool\[chem\]"):
         PackedGraphs.from_smiles(["C"])
+
+
+def test_impossible_valences_are_refused_except_where_ogb_has_them() -> None:
+    with pytest.raises(DataError, match=r"not a possible molecule 'C\(C\)\(C\)\(C\)\(C\)C'"):
+        PackedGraphs.from_smiles(["CC", "C(C)(C)(C)(C)C"])
+    assert PackedGraphs.from_smiles(["F[B](F)(F)(F)F"]).num_nodes == 6

@@ -1,0 +1,72 @@
+"""The command line: `gmpool train | predict | table | list | bench`."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from typer.core import TyperGroup
+
+import gmpool
+from gmpool.cli.bench import bench
+from gmpool.cli.console import INTERRUPTED, err, out, say
+from gmpool.cli.predict import predict
+from gmpool.cli.show import listing, table
+from gmpool.cli.train import train
+from gmpool.errors import UserError
+
+
+class Commands(TyperGroup):
+    """The commands; Ctrl-C in any of them ends with 130 and without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("\nstopped")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Graph multiset pooling: train, predict and compare readouts of graphs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (train, predict, table, bench):
+    app.command()(command)
+app.command("list")(listing)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(gmpool.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and stop.", callback=_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Options before the command; main looks for --debug itself."""
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line on standard error and exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        if "--debug" in sys.argv:
+            traceback.print_exception(error)
+        err.print(f"[bold red]error:[/] {escape(str(error))}", markup=True, soft_wrap=True)
+        sys.exit(2)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from matplotlib import image
+from matplotlib.axes import Axes
+from report_rows import row
+
+from gmpool.report import figures
+from gmpool.report.figures import learning_curves
+
+
+def curve(*values: float | None) -> dict[str, list[float | None]]:
+    return {name: list(values) for name, _ in figures.CURVES}
+
+
+def test_a_picture_of_plausible_size_from_runs_of_different_lengths_with_gaps() -> None:
+    rows = [
+        row(),
+        row(curve=curve(0.9, None, 0.7, 0.6, 0.5)),
+        row(method="mean", curve=curve(None, None)),
+    ]
+    png = learning_curves(rows)
+    pixels = image.imread(io.BytesIO(png))
+    assert pixels.shape[:2] == (396, 1320)
+    assert 10_000 < len(png) < 300_000
+    assert 0.02 < (pixels[..., :3] < 0.9).mean() < 0.5, "there are lines on a white ground"
+
+
+def test_the_bold_line_is_the_mean_while_half_of_the_runs_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = {}
+    plot = Axes.plot
+
+    def spy(self: Axes, x, y, *, label: str | None = None, **style: object):
+        if label:
+            drawn[self.get_title() or len(drawn)] = (list(x), list(y))
+        return plot(self, x, y, label=label, **style)
+
+    monkeypatch.setattr(Axes, "plot", spy)
+    curves = [curve(1.0), curve(2.0, 4.0), curve(3.0, 6.0), curve(2.0, 2.0, 9.0)]
+    learning_curves([row(curve=c) for c in curves])
+    assert list(drawn.values()) == [([1, 2], [2.0, 4.0])] * 3
+
+
+def test_every_method_is_drawn_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = []
+    true = figures._draw
+    monkeypatch.setattr(figures, "_draw", lambda *a: (labels.append(a[3]), true(*a)))
+    names = [f"method-{i}" for i in range(len(figures.COLOURS) + 2)]
+    learning_curves([row(method=name) for name in names])
+    assert labels == names * len(figures.CURVES)

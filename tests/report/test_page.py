@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_rows import row
+
+from gmpool.errors import UserError
+from gmpool.report.page import write_report
+
+COMMAND = "gmpool train MUTAG --label '<i>'"
+NAME = '<script>alert("x")</script>'
+
+
+class Outline(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [v or "" for k, v in attrs if k in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_html_is_one_self_contained_file(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "report.html"
+    write_report([row(fold=1), row(fold=2, test=90.0)], path, command=COMMAND)
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+    page = Outline(path.read_text(encoding="utf-8"))
+    (picture,) = page.links
+    kind, data = picture.split(",", 1)
+    assert kind == "data:image/png;base64"
+    assert base64.b64decode(data, validate=True).startswith(b"\x89PNG")
+    assert "85.00 ± 7.07 ᶠ" in page.text
+    assert "83.44 ± 1.33" in page.text, "the paper's value"
+    assert COMMAND in page.text
+    assert {"abc", "a CPU", "python 3.11, torch 2.9"} <= set(page.text)
+
+
+def test_html_escapes_names(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report([row(dataset=NAME, device=NAME)], path, command=NAME)
+    page = Outline(path.read_text(encoding="utf-8"))
+    assert "script" not in page.tags
+    assert NAME in page.text
+
+
+def test_markdown_names_the_picture_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    write_report([row(), row(method="mean")], path, command=COMMAND)
+    text = path.read_text(encoding="utf-8")
+    (picture,) = re.findall(r"!\[.*\]\((.*)\)", text)
+    assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+    assert text.startswith("# gmt, mean on MUTAG\n")
+    assert "| 83.44 ± 1.33 |" in text
+    assert f"    {COMMAND}\n" in text
+
+
+def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"\.html or \.md, got .*report\.pdf"):
+        write_report([row()], tmp_path / "report.pdf", command="")
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"could not be written to .*report\.md.*--report"):
+        write_report([row()], tmp_path / "file" / "report.md", command="")

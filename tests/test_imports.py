@@ -1,0 +1,135 @@
+"""Imports point one way, and optional packages are imported where they are used."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gmpool
+
+ROOT = Path(gmpool.__file__).parent
+GROUND = {"errors", "registry", "config"}  # what stands below everything
+MAY_IMPORT = {
+    "errors": set(),
+    "registry": {"errors"},
+    "config": {"errors"},
+    "ops": {"errors"},
+    "data": GROUND,
+    "nn": {*GROUND, "data", "ops"},
+    "pool": {*GROUND, "ops", "nn"},
+    "tasks": {*GROUND, "data", "nn", "pool"},
+    "engine": {*GROUND, "data", "nn", "pool", "tasks"},
+    "report": {*GROUND, "data", "nn", "pool", "tasks", "engine"},
+    "cli": {*GROUND, "data", "nn", "pool", "tasks", "engine", "report", ""},
+    "__main__": {"cli"},
+    "": {"data", "pool"},
+}
+OPTIONAL = {"rdkit", "grakel", "networkx", "ray"}
+
+
+def files() -> list[Path]:
+    found = sorted(ROOT.rglob("*.py"))
+    assert len(found) > 40
+    return found
+
+
+def part_of(path: Path) -> str:
+    """The folder or file right under gmpool; "" for gmpool/__init__.py."""
+    name = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return "" if name == "__init__" else name
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """(module, line) of every import in a file, wherever it stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are written in full"
+            if node.module == "gmpool":  # from gmpool import data
+                yield from ((f"gmpool.{alias.name}", node.lineno) for alias in node.names)
+            else:
+                yield node.module or "", node.lineno
+
+
+def test_every_part_has_its_place() -> None:
+    assert {part_of(path) for path in files()} == set(MAY_IMPORT)
+
+
+def test_imports_point_one_way() -> None:
+    wrong = []
+    for path in files():
+        here = part_of(path)
+        for module, line in imported(path):
+            top, _, rest = module.partition(".")
+            there = rest.split(".")[0]
+            if top == "gmpool" and there != here and there not in MAY_IMPORT[here]:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} imports {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def at_module_level(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Statements that run when a module is imported: not those inside functions."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                continue
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+                waiting += node.orelse
+                continue
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield node
+            waiting.append(node)
+
+
+def test_optional_packages_are_imported_where_they_are_used() -> None:
+    wrong = []
+    for path in files():
+        for node in at_module_level(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
+            wrong += [
+                f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
+                for name in names
+                if name and name.split(".")[0] in OPTIONAL
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+WITHOUT = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"rdkit", "grakel", "networkx", "ray"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+import gmpool, gmpool.cli
+print(*gmpool.__all__)
+sys.argv = ["gmpool", "train", sys.argv[1], "--device", "cpu"]
+gmpool.cli.main()
+"""
+
+
+def test_without_optional_packages_all_but_what_needs_them_works(tmp_path: Path) -> None:
+    table = tmp_path / "molecules.csv"
+    table.write_text("smiles,y\nCC,0\nCO,1\nCN,0\n")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(table)], capture_output=True, text=True
+    )
+    assert done.stdout.split() == gmpool.__all__
+    assert done.returncode == 2
+    assert "'rdkit', which is not installed" in done.stderr
+    assert 'pip install "gmpool[chem]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", gmpool.__all__)
+def test_public_names_are_there_and_documented(name: str) -> None:
+    assert (getattr(gmpool, name).__doc__ or "").strip()
