@@ -7,7 +7,7 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -15,6 +15,7 @@ from rich.table import Table
 import gmpool
 from gmpool.cli.console import out
 from gmpool.cli.given import DataRoot, JsonFlag
+from gmpool.engine.provenance import commit, device_name, versions
 from gmpool.errors import UserError
 
 
@@ -28,6 +29,12 @@ class Bench(StrEnum):
 def bench(
     name: Annotated[Bench, typer.Argument(help="What to measure.")],
     data: DataRoot = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Append the rows, with device, versions and commit, to this .jsonl file."
+        ),
+    ] = None,
     json_: JsonFlag = False,
 ) -> None:
     """Measure ours beside the usual way, in one run (needs a source checkout)."""
@@ -40,6 +47,8 @@ def bench(
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     rows = importlib.import_module(f"benchmarks.{name}").measure(data)
+    if record is not None:
+        _record(rows, name, record)
     if json_:
         print(json.dumps(rows))
         return
@@ -50,3 +59,14 @@ def bench(
             row["unit"],
         )  # fmt: skip
     out.print(shown)
+
+
+def _record(rows: list[dict[str, Any]], name: str, path: Path) -> None:
+    origin = {"device": device_name("cpu"), "versions": versions(), "commit": commit()}
+    lines = "".join(json.dumps({"bench": name, **row, **origin}) + "\n" for row in rows)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(lines)
+    except OSError as error:
+        raise UserError(f"the rows could not be written to {path}: {error}") from error

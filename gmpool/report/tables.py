@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAVY
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +18,7 @@ HEADINGS = (
     "dataset", "method", "metric", "test", "valid", "paper", "difference", "seeds × folds",
     "epochs", "time", "parameters",
 )  # fmt: skip
+ESSENTIAL = ("dataset", "method", "test", "paper", "difference", "time")
 UNITS = {"accuracy": "%", "roc_auc": "%", "rmse": ""}
 
 
@@ -67,16 +69,24 @@ def footnote(summaries: Sequence[Summary]) -> str:
 
 
 def terminal(summaries: Sequence[Summary], width: int) -> RenderableType:
-    """One line per summary where that fits in `width` characters, else one column per summary."""
-    lines = Table()
-    for heading in HEADINGS:
-        left = heading in ("dataset", "method", "metric")
-        lines.add_column(heading, justify="left" if left else "right", no_wrap=True)
-    for summary in summaries:
-        lines.add_row(*(Text(cell) for cell in cells(summary)))
-    if Console(width=10**4).measure(lines).maximum <= width:
-        return Group(lines, Text(footnote(summaries)))
+    """The widest of these that `width` characters hold: all columns, the essential ones, or one
+    upright block per summary."""
+    for headings in (HEADINGS, ESSENTIAL):
+        table = _lines(summaries, headings)
+        if Console(width=10**4).measure(table).maximum <= width:
+            return Group(table, Text(footnote(summaries)))
     return Group(*(_upright(s) for s in summaries), Text(footnote(summaries)))
+
+
+def _lines(summaries: Sequence[Summary], headings: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAVY)
+    for heading in headings:
+        left = heading in ("dataset", "method", "metric")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for summary in summaries:
+        named = dict(zip(HEADINGS, cells(summary), strict=True))
+        table.add_row(*(Text(named[heading]) for heading in headings))
+    return table
 
 
 def _upright(summary: Summary) -> Table:
