@@ -31,9 +31,7 @@ def bench(
     data: DataRoot = None,
     record: Annotated[
         Path | None,
-        typer.Option(
-            help="Append the rows, with device, versions and commit, to this .jsonl file."
-        ),
+        typer.Option(help="Append the rows, with device and versions, to this .jsonl file."),
     ] = None,
     json_: JsonFlag = False,
 ) -> None:
