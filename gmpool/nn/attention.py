@@ -113,10 +113,11 @@ class SeedAttention(MultiHeadAttention):
         assert isinstance(key, LinearConv)
         assert isinstance(value, LinearConv)
         z = key.shared_propagation(x, edges)  # [N, D_in]
-        q = q * self.factor  # [K, H, d]
-        w_key = key.weight.unflatten(0, (self.num_heads, -1))  # [H, d, D_in]
-        m = torch.einsum("khd,hdi->ihk", q, w_key).flatten(1)  # [D_in, H·K]
-        c = torch.einsum("khd,hd->hk", q, self.heads(key.bias)).flatten()  # [H·K]
+        # Queries as a block-diagonal matrix: one product serves all heads. [D, H·K]
+        eye = torch.eye(self.num_heads, dtype=q.dtype, device=q.device)
+        by_head = (q * self.factor).permute(1, 2, 0)[:, :, None] * eye[:, None, :, None]
+        queries = by_head.flatten(2).flatten(0, 1)
+        m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
         pooled, mass, a = seed_attention(z, m, c, segments, self.num_heads, self.softmax)
         w_value = value.weight.unflatten(0, (self.num_heads, -1))  # [H, d, D_in]
         B, K = pooled.shape[1:3]

@@ -19,18 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.ops.grouped import (
-    bag_sum,
-    collect,
-    collect_reference,
-    is_large,
-    match,
-    slot_rows,
-    sorted_rows,
-    spread,
-    union_index,
-    unsorted,
-)
+from gmpool.ops.grouped import collect, collect_reference, match, spread, union_index
 from gmpool.ops.replicas import lead
 from gmpool.ops.segment import (
     Segments,
@@ -181,31 +170,15 @@ def _attend_backward(
     ptr: Tensor,
     axis: str,
 ) -> Three:
-    """(∂z, ∂m, ∂c). ∂z = A g + ∂s Mᵀ is written once instead of as a sum of two."""
-    (N, H, K), D, B = a.shape, z.shape[1], ptr.shape[0] - 1
-    J, segments = H * K, Segments(batch, order, ptr)
+    """(∂z, ∂m, ∂c), with one buffer for ∂z = A g + ∂s Mᵀ."""
+    segments = Segments(batch, order, ptr)
     z_, m_, a_, g_ = wide(z), wide(m), wide(a), wide(g)
     per_graph = wide(g_mass).transpose(0, 1).flatten(1)
     da = match(z_, g_, segments) + wide(g_a)
     da += per_graph.index_select(0, batch).view_as(da)
-    ds = _softmax_backward(a_, da, segments, axis).view(N, J)
+    ds = _softmax_backward(a_, da, segments, axis).flatten(1)  # [N, H·K]
     dm, dc = z_.t() @ ds, ds.sum(0)
-    if is_large(N, J, D, B):
-        dz = ds @ m_.t()
-        by_graph = g_.transpose(0, 1).reshape(B, J, D)
-        parts = sorted_rows(dz, order, ptr)
-        for dz_b, a_b, g_b in zip(
-            parts, sorted_rows(a_.view(N, J), order, ptr), by_graph, strict=True
-        ):
-            dz_b.addmm_(a_b, g_b)
-        dz = parts[0] if B == 1 else unsorted(torch.cat(parts), order)
-    else:
-        # One bag per node: its graph's J rows of g weighted by a, and the J rows of Mᵀ by ∂s.
-        table = torch.cat([g_.reshape(H * B * K, D), m_.t()])
-        shared = torch.arange(H * B * K, H * B * K + J, device=z.device).expand(N, J)
-        rows = torch.cat([slot_rows(batch, H, B, K), shared], dim=1).flatten()
-        offsets = 2 * J * torch.arange(N + 1, device=z.device)
-        dz = bag_sum(table, rows, offsets, torch.cat([a_.view(N, J), ds], dim=1).flatten())
+    dz = spread(a_, g_, segments).addmm_(ds, m_.t())
     return dz.to(z.dtype), dm.to(m.dtype), dc.to(m.dtype)
 
 
