@@ -112,17 +112,21 @@ class SeedAttention(MultiHeadAttention):
         key, value = self.to_key, self.to_value
         assert isinstance(key, LinearConv)
         assert isinstance(value, LinearConv)
-        z = key.shared_propagation(x, edges)  # [N, D_in]
+        z = key.shared_propagation(x, edges)
+        blocks = z if isinstance(z, list) else [z]  # columns of [N, D_in]
         # Queries as a block-diagonal matrix: one product serves all heads. [D, H·K]
         eye = torch.eye(self.num_heads, dtype=q.dtype, device=q.device)
         by_head = (q * self.factor).permute(1, 2, 0)[:, :, None] * eye[:, None, :, None]
         queries = by_head.flatten(2).flatten(0, 1)
         m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
-        pooled, mass, a = seed_attention(z, m, c, segments, self.num_heads, self.softmax)
-        w_value = value.weight.unflatten(0, (self.num_heads, -1))  # [H, d, D_in]
-        B, K = pooled.shape[1:3]
-        out = torch.bmm(pooled.flatten(1, 2), w_value.transpose(1, 2)).unflatten(1, (B, K))
-        return out + mass[..., None] * self.heads(value.bias)[:, None, None], a
+        pooled, mass, a = seed_attention(blocks, m, c, segments, self.num_heads, self.softmax)
+        B, K = pooled[0].shape[1:3]
+        out = (mass[..., None] * self.heads(value.bias)[:, None, None]).flatten(1, 2)  # [H, B·K, d]
+        w_value = value.weight.unflatten(0, (self.num_heads, -1)).transpose(1, 2)  # [H, D_in, d]
+        widths = [part.shape[3] for part in pooled]
+        for part, w in zip(pooled, w_value.split(widths, dim=1), strict=True):
+            out = torch.baddbmm(out, part.flatten(1, 2), w)
+        return out.unflatten(1, (B, K)), a
 
     def _direct(
         self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
@@ -156,13 +160,13 @@ class RowAttention(MultiHeadAttention):
     def forward(self, x: Tensor, segments: Segments, uniform: int | None = None) -> Attended:
         """x [N, D_in] -> out [N, D]; `uniform`: the rows per graph, if all have as many."""
         query, key, value = self.to_query_key_value(x).chunk(3, dim=-1)  # each [N, D]
-        q, k, v = self.heads(query) * self.factor, self.heads(key), self.heads(value)
+        q, k, v = self.heads(query), self.heads(key), self.heads(value)  # [N, H, d]
         attend = self._ragged if uniform is None else self._dense
         return Attended(self.project(attend(q, k, v, segments, uniform or 0)), query)
 
     def _dense(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, size: int) -> Tensor:
         q, k, v = (t.unflatten(0, (-1, size)).transpose(1, 2) for t in (q, k, v))  # [B, H, K, d]
-        scores = q @ k.transpose(2, 3)  # [B, H, queries, keys]
+        scores = self.factor * (q @ k.transpose(2, 3))  # [B, H, queries, keys]
         a = scores.softmax(2 if self.softmax == "seeds" else 3)
         return (a @ v).transpose(1, 2).flatten(2).flatten(0, 1)  # [B·K, D]
 
@@ -175,7 +179,7 @@ class RowAttention(MultiHeadAttention):
         groups = Segments(entries.rows, place, entries.rowptr)
         out = []
         for i in range(self.num_heads):
-            score = sddmm(pairs, q[:, i].contiguous(), k[:, i].contiguous())
+            score = self.factor * sddmm(pairs, q[:, i].contiguous(), k[:, i].contiguous())
             if self.softmax == "seeds":
                 score = score.index_select(0, _swap(pairs))
             a = segment_softmax(score[:, None], groups)[:, 0]

@@ -40,11 +40,10 @@ class Columns:
         """All columns side by side. [N, L·D]"""
         return self.blocks[0] if len(self.blocks) == 1 else torch.cat(self.blocks, dim=1)
 
-    def gcn(self, edges: Edges) -> Tensor:
-        """Â applied to all columns. [N, L·D]"""
+    def gcn(self, edges: Edges) -> list[Tensor]:
+        """Â applied to all columns, still apart."""
         rest = [edges.gcn.matmul(block) for block in self.blocks[len(self.gcn_known) :]]
-        parts = [*self.gcn_known, *rest]
-        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+        return [*self.gcn_known, *rest]
 
 
 def plain(x: Tensor | Columns) -> Tensor:

@@ -20,13 +20,14 @@ ConvFactory = Callable[[int, int], nn.Module]
 class LinearConv(Protocol):
     """A convolution P(x) Wᵀ + b whose propagation P is linear and has no parameters.
 
-    Any module with these three is absorbed by seed attention when it makes keys and values.
+    Any module with these three is absorbed by seed attention when it makes keys and values. P(x)
+    may come as one tensor or as blocks of its columns.
     """
 
     weight: Tensor  # [out, in]
     bias: Tensor  # [out]
 
-    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor: ...
+    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor | list[Tensor]: ...
 
 
 class GCNConv(nn.Module):
@@ -41,10 +42,10 @@ class GCNConv(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> list[Tensor]:
         if isinstance(x, Columns) and isinstance(edges, Edges):
             return x.gcn(edges)
-        return edges.gcn.matmul(plain(x))
+        return [edges.gcn.matmul(plain(x))]
 
     @property
     def propagates_first(self) -> bool:
@@ -58,15 +59,15 @@ class GCNConv(nn.Module):
 
     def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         if self.propagates_first:
-            return self.transform(self.shared_propagation(x, edges))
+            return self.transform(torch.cat(self.shared_propagation(x, edges), dim=1))
         return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)) + self.bias
 
 
 class IdentityConv(nn.Linear):
     """No propagation: a row-wise linear map, the keys and values of the plain attention (MH)."""
 
-    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
-        return plain(x)
+    def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> list[Tensor]:
+        return list(x.blocks) if isinstance(x, Columns) else [x]
 
     def forward(self, x: Tensor | Columns, edges: AnyEdges | None = None) -> Tensor:
         return super().forward(plain(x))

@@ -37,10 +37,10 @@ class Encoder(nn.Module):
         propagated: list[Tensor] = []
         for conv in self.convs:
             if isinstance(conv, GCNConv) and conv.propagates_first:
-                z = conv.shared_propagation(x, edges)
+                z = edges.gcn.matmul(x)
                 if layers:
                     propagated.append(z)
-                x = torch.relu(conv.transform(z))
+                x = torch.relu_(conv.transform(z))  # in place: a linear map's output is its own
             else:
                 x = torch.relu(conv(x, edges))
             layers.append(x)

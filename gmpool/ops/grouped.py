@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
 from gmpool.ops.segment import Segments
-from gmpool.ops.sparse import wide
+from gmpool.ops.sparse import add_products, wide
 
 # Multiply-adds per graph above which one matrix product per graph beats embedding_bag, measured on
 # two CPU cores: a product has a fixed cost of some 10 µs and then runs 3 × faster.
@@ -85,19 +85,14 @@ def bag_sum(table: Tensor, rows: Tensor, offsets: Tensor, weight: Tensor) -> Ten
     return torch.embedding_bag(table, rows, offsets, False, 0, False, weight, True)[0]
 
 
-@torch.library.custom_op("gmpool::collect", mutates_args=())
-def _collect(a: Tensor, z: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
-    (N, H, K), D, B = a.shape, z.shape[1], ptr.shape[0] - 1
-    a_, z_ = wide(a), wide(z).contiguous()
+def collect_kernel(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) -> list[Tensor]:
+    """Aᵀ Z for each block of columns of Z; where to find what is worked out once for all blocks."""
+    (N, H, K), B = a.shape, ptr.shape[0] - 1
     if N == 0:
-        return z.new_zeros(H, B, K, D)
-    if is_large(N, H * K, D, B):
-        out = z_.new_empty(B, H * K, D)
-        rows = a_.reshape(N, H * K)
-        graphs = zip(sorted_rows(rows, order, ptr), sorted_rows(z_, order, ptr), out, strict=True)
-        for a_b, z_b, out_b in graphs:
-            torch.mm(a_b.t(), z_b, out=out_b)
-        return out.view(B, H, K, D).transpose(0, 1).contiguous().to(z.dtype)
+        return [z.new_zeros(H, B, K, z.shape[1]) for z in blocks]
+    if is_large(N, H * K, sum(z.shape[1] for z in blocks), B):
+        parts = sorted_rows(a.reshape(N, H * K), order, ptr)
+        return [_collect_by_graph(parts, z, order, ptr, H, K) for z in blocks]
     # Bag (h, b, k) holds the nodes of graph b; the layout of one head serves all of them.
     per_bag = (ptr[1:] - ptr[:-1]).repeat_interleave(K)  # [B·K]
     ends = per_bag.cumsum(0)
@@ -111,50 +106,83 @@ def _collect(a: Tensor, z: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) ->
         node, entry = node.repeat(H), (entry + heads * K).flatten()
         ends = (ends + heads * (N * K)).flatten()
     offsets = torch.cat([ends.new_zeros(1), ends])
-    weight = a_.flatten().index_select(0, entry).to(z_.dtype)
-    return bag_sum(z_, node, offsets, weight).view(H, B, K, D).to(z.dtype)
+    weight = a.flatten().index_select(0, entry)
+    return [
+        bag_sum(z.contiguous(), node, offsets, weight.to(z.dtype)).view(H, B, K, -1) for z in blocks
+    ]
+
+
+def _collect_by_graph(
+    parts: tuple[Tensor, ...], z: Tensor, order: Tensor, ptr: Tensor, H: int, K: int
+) -> Tensor:
+    out = z.new_empty(len(parts), H * K, z.shape[1])
+    for a_b, z_b, out_b in zip(parts, sorted_rows(z, order, ptr), out, strict=True):
+        torch.mm(a_b.t(), z_b, out=out_b)
+    return out.unflatten(1, (H, K)).transpose(0, 1).contiguous()
+
+
+def spread_kernel(
+    a: Tensor, blocks: list[Tensor], batch: Tensor, order: Tensor, ptr: Tensor
+) -> list[Tensor]:
+    """A O for each block of columns of O."""
+    (N, H, K), B = a.shape, ptr.shape[0] - 1
+    weight = a.reshape(N, H * K)
+    if N == 0 or H * K == 0:
+        return [o.new_zeros(N, o.shape[3]) for o in blocks]
+    if is_large(N, H * K, sum(o.shape[3] for o in blocks), B):
+        parts = sorted_rows(weight, order, ptr)
+        outs = []
+        for o in blocks:
+            out = o.new_empty(N, o.shape[3])
+            by_graph = o.transpose(0, 1).flatten(1, 2)  # [B, H·K, D]
+            pieces = out.split((ptr[1:] - ptr[:-1]).tolist())
+            for a_b, o_b, out_b in zip(parts, by_graph, pieces, strict=True):
+                torch.mm(a_b, o_b, out=out_b)
+            outs.append(unsorted(out, order))
+        return outs
+    rows = slot_rows(batch, H, B, K).flatten()
+    offsets = H * K * torch.arange(N + 1, device=batch.device)
+    weight = weight.flatten()
+    return [bag_sum(o.reshape(H * B * K, -1), rows, offsets, weight.to(o.dtype)) for o in blocks]
+
+
+def match_kernel(
+    zs: list[Tensor], os: list[Tensor], batch: Tensor, order: Tensor, ptr: Tensor
+) -> Tensor:
+    """Z Oᵀ, summed over blocks of columns of both."""
+    N, (H, B, K, _) = batch.shape[0], os[0].shape
+    scores = zs[0].new_zeros(N, H, K)
+    if scores.numel() == 0:
+        return scores
+    if is_large(N, H * K, sum(z.shape[1] for z in zs), B):
+        out = scores.view(N, H * K)
+        for z, o in zip(zs, os, strict=True):
+            pieces = out.split((ptr[1:] - ptr[:-1]).tolist())
+            by_graph = o.transpose(0, 1).flatten(1, 2)  # [B, H·K, D]
+            for z_b, o_b, out_b in zip(sorted_rows(z, order, ptr), by_graph, pieces, strict=True):
+                out_b.addmm_(z_b, o_b.t())
+        return unsorted(out, order).view(N, H, K)
+    rows = slot_rows(batch, H, B, K).flatten()
+    offsets = H * K * torch.arange(N + 1, device=batch.device)
+    flat = scores.flatten()
+    for z, o in zip(zs, os, strict=True):
+        flat = add_products(flat, offsets, rows, z, o.reshape(H * B * K, -1))
+    return flat.view(N, H, K)
+
+
+@torch.library.custom_op("gmpool::collect", mutates_args=())
+def _collect(a: Tensor, z: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
+    return collect_kernel(wide(a), [wide(z)], order, ptr)[0].to(z.dtype)
 
 
 @torch.library.custom_op("gmpool::spread", mutates_args=())
 def _spread(a: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
-    (N, H, K), (_, B, _, D) = a.shape, o.shape
-    a_, o_ = wide(a).reshape(N, H * K), wide(o)
-    if N == 0 or H * K == 0:
-        return o.new_zeros(N, D)
-    if is_large(N, H * K, D, B):
-        out = o_.new_empty(N, D)
-        by_graph = o_.transpose(0, 1).reshape(B, H * K, D)
-        parts = out.split((ptr[1:] - ptr[:-1]).tolist())
-        for a_b, o_b, out_b in zip(sorted_rows(a_, order, ptr), by_graph, parts, strict=True):
-            torch.mm(a_b, o_b, out=out_b)
-        return unsorted(out, order).to(o.dtype)
-    rows = slot_rows(batch, H, B, K).flatten()
-    offsets = H * K * torch.arange(N + 1, device=batch.device)
-    table = o_.reshape(H * B * K, D)
-    return bag_sum(table, rows, offsets, a_.flatten().to(o_.dtype)).to(o.dtype)
+    return spread_kernel(wide(a), [wide(o)], batch, order, ptr)[0].to(o.dtype)
 
 
 @torch.library.custom_op("gmpool::match", mutates_args=())
 def _match(z: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
-    (N, D), (H, B, K, _) = z.shape, o.shape
-    z_, o_ = wide(z).contiguous(), wide(o)
-    if N == 0 or H * K == 0:
-        return z.new_zeros(N, H, K)
-    if is_large(N, H * K, D, B):
-        out = z_.new_empty(N, H * K)
-        by_graph = o_.transpose(0, 1).reshape(B, H * K, D)
-        parts = out.split((ptr[1:] - ptr[:-1]).tolist())
-        for z_b, o_b, out_b in zip(sorted_rows(z_, order, ptr), by_graph, parts, strict=True):
-            torch.mm(z_b, o_b.t(), out=out_b)
-        return unsorted(out, order).view(N, H, K).to(z.dtype)
-    rows = slot_rows(batch, H, B, K).flatten()
-    node = torch.arange(N, device=z.device)
-    table = o_.reshape(H * B * K, D)
-    # The derivative of embedding_bag by its weights is this dot product per entry.
-    s = torch.ops.aten._embedding_bag_per_sample_weights_backward(
-        z_, table, rows, H * K * node, node.repeat_interleave(H * K), 0
-    )
-    return s.view(N, H, K).to(z.dtype)
+    return match_kernel([wide(z)], [wide(o)], batch, order, ptr).to(z.dtype)
 
 
 @_collect.register_fake

@@ -7,13 +7,15 @@ Each is the other's derivative: ∂spmm/∂w is an sddmm, ∂sddmm/∂a is an sp
 on the transpose, which the pattern keeps. So first, second and every further derivative runs on
 these two kernels, without a sort and without a scatter.
 
-The CPU kernel is PyTorch's embedding_bag, which sums weighted rows of a table per bag: that is an
-spmm by another name, vectorised and threaded, and on the batches of this field several times faster
-than the sparse CSR product and an order of magnitude faster than index_add (`gmpool bench ops`).
+The CPU kernel of spmm is PyTorch's embedding_bag, which sums weighted rows of a table per bag: that
+is an spmm by another name, vectorised and threaded, and on the batches of this field several times
+faster than the sparse CSR product and an order of magnitude faster than index_add (`gmpool bench
+ops`). sddmm is PyTorch's sampled_addmm.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +91,19 @@ def wide(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
 
+def add_products(values: Tensor, rowptr: Tensor, col: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """values_e + a_i · b_j for the entries e = (i, j) of a CSR pattern. [E]"""
+    shape = (a.shape[0], b.shape[0])
+    csr = torch.sparse_csr_tensor(rowptr, col, values, shape, check_invariants=False)
+    return torch.sparse.sampled_addmm(csr, a.contiguous(), b.contiguous().t()).values()
+
+
+with warnings.catch_warnings():
+    # torch says once per process that CSR tensors are in beta; our users need not read it.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 1], [0], [0.0], (1, 1), check_invariants=False)
+
+
 @torch.library.custom_op("gmpool::spmm", mutates_args=())
 def _spmm(
     x: Tensor,
@@ -148,12 +163,9 @@ def _sddmm(
 ) -> Tensor:
     if col.numel() == 0:
         return a.new_zeros(0)
-    rows = row_ids(rowptr, col.numel()).to(col.dtype)
-    # The derivative of embedding_bag by its weights is this dot product per entry.
-    s = torch.ops.aten._embedding_bag_per_sample_weights_backward(
-        wide(a).contiguous(), wide(b).contiguous(), col, rowptr[:-1].to(col.dtype), rows, 0
-    )
-    return s.to(a.dtype)
+    left, right = wide(a), wide(b)
+    zeros = left.new_zeros(col.numel())
+    return add_products(zeros, rowptr.to(col.dtype), col, left, right).to(a.dtype)
 
 
 @_sddmm.register_fake
