@@ -31,7 +31,7 @@ CATALOGUE: dict[str, Entry] = {
         2,
         284.32,
         "proteins, amino acids as nodes: enzyme or not",
-        "6fa8aaa375ad980d05a184273d74c5ce9c494864fa5bd7d2834d26c433defdd5",
+        "7d3030dab446fc54f0e19e4ba4bf675d2866f958bd8133de3598455a67297e9c",
     ),
     "PROTEINS": Entry(
         "tu",

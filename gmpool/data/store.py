@@ -19,7 +19,7 @@ from gmpool.data.packed import PackedGraphs, PathLike, metadata
 from gmpool.data.splits import Split
 from gmpool.errors import DataError
 
-FORMAT = "gmpool-packed-1"
+FORMAT = "gmpool-packed-2"
 _PARTS = ("train", "valid", "test")
 
 

@@ -147,8 +147,8 @@ class _Table:
         found = [i for i, column in enumerate(self.header) if column.lower() == "smiles"]
         if not found:
             raise DataError(
-                f"{self.path}: no column is called 'smiles'; say which one holds the SMILES "
-                f"(columns: {', '.join(self.header)})"
+                f"{self.path}: no column is called 'smiles'; name the one that holds SMILES with "
+                f"--smiles-column (columns: {', '.join(self.header)})"
             )
         return found[0]
 

@@ -130,8 +130,11 @@ def _features(files: _Files, kind: str, rows: int) -> dict[str, Any]:
         found[f"{kind}_float"] = torch.from_numpy(table)
     if f"{kind}_labels" in files:
         labels = files.read(f"{kind}_labels", np.int64, rows=rows)
-        labels = labels - labels.min(0)
+        starts = labels.min(0)
+        labels = labels - starts
         found[f"{kind}_cat"] = torch.from_numpy(labels)
+        if kind == "node" and starts.any():
+            found["cat_starts"] = tuple(starts.tolist())
         sizes = tuple(int(v) + 1 for v in labels.max(0))
         found["cat_sizes" if kind == "node" else "edge_cat_sizes"] = sizes
     return found

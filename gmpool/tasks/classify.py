@@ -27,6 +27,7 @@ class DataShape:
     num_outputs: int
     mean_nodes: float
     cat_sizes: tuple[int, ...] = ()
+    cat_starts: tuple[int, ...] = ()
     edge_cat_sizes: tuple[int, ...] = ()
     class_names: tuple[str, ...] = ()
     task_names: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class DataShape:
             num_outputs=graphs.num_outputs,
             mean_nodes=graphs.mean_nodes,
             cat_sizes=graphs.cat_sizes,
+            cat_starts=graphs.cat_starts,
             edge_cat_sizes=graphs.edge_cat_sizes,
             class_names=graphs.class_names,
             task_names=graphs.task_names,
@@ -63,8 +65,13 @@ class DataShape:
         """Categorical atoms and bonds and nothing else: the encoder reads bonds."""
         return bool(self.edge_cat_sizes) and sum(self.cat_sizes) == self.num_features
 
-    def check_fits(self, graphs: PackedGraphs) -> None:
-        """Raise unless a model made for this shape can read these graphs."""
+    def fit(self, graphs: PackedGraphs) -> PackedGraphs:
+        """The graphs as a model made for this shape reads them: with its categories and numbers.
+
+        Raises if they have other features, or a category that the model has not seen.
+        """
+        if len(self.cat_sizes) == len(graphs.cat_sizes):
+            graphs = graphs.with_categories(self.cat_sizes, self.cat_starts)
         for name in ("num_features", "cat_sizes", "edge_cat_sizes"):
             expected, found = getattr(self, name), getattr(graphs, name)
             if expected != found:
@@ -72,6 +79,7 @@ class DataShape:
                     f"the model was trained on graphs with {name} = {expected}, but {graphs.name} "
                     f"has {found}; predict on data with the same features, or train a model on it"
                 )
+        return graphs
 
 
 class GraphModel(nn.Module):

@@ -12,7 +12,7 @@ from gmpool.tasks.classify import GraphModel
 @torch.no_grad()
 def predict(model: GraphModel, graphs: PackedGraphs, *, batch_size: int = 256) -> Tensor:
     """Probabilities per class [G, C], probabilities of yes [G, T], or values [G, T]."""
-    model.shape.check_fits(graphs)
+    graphs = model.shape.fit(graphs)
     model.eval()
     ids = torch.arange(graphs.num_graphs)
     outs = [model(batch)[0] for batch in epoch_batches(graphs, ids, batch_size)]
