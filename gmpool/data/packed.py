@@ -223,29 +223,6 @@ class PackedGraphs:
         cat = column if self.node_cat is None else torch.cat([self.node_cat.to(column), column], 1)
         return replace(self, node_cat=cat, cat_sizes=sizes, cat_starts=starts)
 
-    def with_categories(self, sizes: tuple[int, ...], starts: tuple[int, ...]) -> PackedGraphs:
-        """The same nodes with their categories numbered as in another set, such as a model's.
-
-        A value that the other set does not have is an error.
-        """
-        if (sizes, starts) == (self.cat_sizes, self.cat_starts) or self.node_cat is None:
-            return self
-        zeros = (0,) * len(sizes)
-        pairs = zip(self.cat_starts or zeros, starts or zeros, strict=True)
-        shift = torch.tensor([mine - theirs for mine, theirs in pairs], device=self.device)
-        cat = self.node_cat.long() + shift  # [N, C]
-        bad = (cat < 0) | (cat >= torch.tensor(sizes, device=self.device))
-        if bool(bad.any()):
-            node, column = bad.nonzero()[0].tolist()
-            value = int(cat[node, column]) + (starts or zeros)[column]
-            raise DataError(
-                f"{self.name}: node {node + 1} has category {value} in column {column + 1}, which "
-                f"the model has not seen (it knows {(starts or zeros)[column]} … "
-                f"{(starts or zeros)[column] + sizes[column] - 1}); train on data that has it"
-            )
-        small = cat.to(structure.small_int(max(sizes) - 1))
-        return replace(self, node_cat=small, cat_sizes=sizes, cat_starts=starts)
-
     def validate(self) -> PackedGraphs:
         """Raises DataError for the first thing that cannot be right; returns the set itself."""
         from gmpool.data import check

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gmpool.config import ModelConfig
 from gmpool.data import GraphBatch, PackedGraphs
+from gmpool.data.categories import with_categories
 from gmpool.errors import CheckpointError, DataError
 from gmpool.nn.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.encoder import Encoder, MoleculeEncoder
@@ -71,7 +72,7 @@ class DataShape:
         Raises if they have other features, or a category that the model has not seen.
         """
         if len(self.cat_sizes) == len(graphs.cat_sizes):
-            graphs = graphs.with_categories(self.cat_sizes, self.cat_starts)
+            graphs = with_categories(graphs, self.cat_sizes, self.cat_starts)
         for name in ("num_features", "cat_sizes", "edge_cat_sizes"):
             expected, found = getattr(self, name), getattr(graphs, name)
             if expected != found:
