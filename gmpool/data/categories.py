@@ -32,8 +32,8 @@ def with_categories(
         first = int(theirs[column])
         value, last = int(cat[node, column]) + first, first + sizes[column] - 1
         raise DataError(
-            f"{graphs.name}: node {node + 1} has category {value} in column {column + 1}, which the "
-            f"model has not seen (it knows {first} … {last}); train on data that has it"
+            f"{graphs.name}: node {node + 1} has category {value} in column {column + 1}, which "
+            f"the model has not seen (it knows {first} … {last}); train on data that has it"
         )
     small = cat.to(small_int(max(sizes) - 1))
     return replace(graphs, node_cat=small, cat_sizes=sizes, cat_starts=starts)
