@@ -12,7 +12,6 @@ from rich.progress import (
     Progress,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
 from gmpool.config import RunSpec
@@ -27,10 +26,9 @@ class ProgressBars:
         self.console = console
         self.progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=28),
+            BarColumn(bar_width=16),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TimeRemainingColumn(),
             TextColumn("[dim]{task.fields[note]}"),
             console=console,
             transient=True,
@@ -47,12 +45,11 @@ class ProgressBars:
         self.progress.stop()
 
     def run_started(self, spec: RunSpec) -> Callable[[Epoch], None]:
-        dataset = escape(spec.dataset)
-        name = f"{spec.model.method} on {dataset}, seed {spec.seed}, fold {spec.fold}"
+        name = f"{spec.model.method} seed {spec.seed} fold {spec.fold}"
         self.progress.reset(self.epochs, total=spec.train.epochs, description=name, visible=True)
 
         def on_epoch(epoch: Epoch) -> None:
-            note = f"validation loss {epoch.valid_loss:.3f}, score {epoch.valid_metric:.1f}"
+            note = f"valid {epoch.valid_metric:.1f}, loss {epoch.valid_loss:.3f}"
             self.progress.update(self.epochs, advance=1, note=note)
 
         return on_epoch
