@@ -8,9 +8,9 @@ on the transpose, which the pattern keeps. So first, second and every further de
 these two kernels, without a sort and without a scatter.
 
 The CPU kernel of spmm is PyTorch's embedding_bag, which sums weighted rows of a table per bag: that
-is an spmm by another name, vectorised and threaded, and on the batches of this field several times
-faster than the sparse CSR product and an order of magnitude faster than index_add (`gmpool bench
-ops`). sddmm is PyTorch's sampled_addmm.
+is an spmm by another name, vectorised and threaded, and on the batches of this field faster than
+the sparse CSR product and far faster than index_add (`gmpool bench ops`). sddmm is PyTorch's
+sampled_addmm.
 """
 
 from __future__ import annotations
