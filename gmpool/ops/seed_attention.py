@@ -10,8 +10,8 @@ No key or value is ever built per node. What is kept for the backward pass is Z 
 Z comes as blocks of columns (one, or one per layer with jumping knowledge), so that nobody has to
 copy them together and their gradients apart; Aᵀ Z comes back in the same blocks.
 
-`seed_attention` is one operator with a fused backward; `seed_attention_composed` is the same from
-differentiable operators, and serves second derivatives and replicas.
+It is one operator with a fused backward; a gradient that will itself be differentiated, and
+replicas, are composed of the operators of grouped.py and segment.py instead.
 """
 
 from __future__ import annotations
@@ -104,15 +104,6 @@ def _scores(blocks: list[Tensor], m: Tensor, c: Tensor) -> Tensor:
 def _mass(a: Tensor, segments: Segments) -> Tensor:
     """Aᵀ 1. [N, H, K] -> [H, B, K]"""
     return segment_sum(a.flatten(1), segments).view(-1, *a.shape[1:]).transpose(0, 1)
-
-
-def seed_attention_composed(
-    blocks: list[Tensor], m: Tensor, c: Tensor, segments: Segments, num_heads: int, axis: str
-) -> Attended:
-    """seed_attention from operators that are differentiable as often as one likes."""
-    scores = _scores(blocks, m, c).unflatten(1, (num_heads, -1))
-    a = seed_softmax(scores, segments, axis)
-    return [collect(a, z, segments) for z in blocks], _mass(a, segments), a
 
 
 def seed_attention_reference(

@@ -81,7 +81,7 @@ def _html(rows: Sequence[Row], picture: bytes, command: str) -> str:
 <style>{STYLE}</style>
 <h1>{escape(_title(summaries))}</h1>
 <table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>
-<p class="note">{escape(footnote(summaries))}.</p>
+<p class="note">{escape(footnote(summaries))}</p>
 <h2>Learning curves</h2>
 <p class="note">Thin: each run. Bold: their mean, while at least half of the runs go on.</p>
 <img alt="Learning curves" src="data:image/png;base64,{image}">

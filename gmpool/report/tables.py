@@ -62,10 +62,14 @@ def cells(summary: Summary) -> tuple[str, ...]:
 
 def footnote(summaries: Sequence[Summary]) -> str:
     """What a reader must know to compare our column with the paper's."""
-    text = "paper: mean ± deviation over 10 seeds (TU sets: the mean of 10 folds per seed)"
+    notes = []
+    if any(s.paper for s in summaries):
+        notes.append(
+            "paper: mean ± deviation over 10 seeds (TU sets: the mean of 10 folds per seed)"
+        )
     if any(s.std_over == "folds" and s.test_std is not None for s in summaries):
-        text += "; ᶠ: one seed only, the deviation is over folds"
-    return text
+        notes.append("ᶠ: one seed only, the deviation is over folds")
+    return "; ".join(notes)
 
 
 def terminal(summaries: Sequence[Summary], width: int) -> RenderableType:

@@ -11,11 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.profiler import ProfilerActivity, profile
 
 from gmpool.ops import grouped
-from gmpool.ops.seed_attention import (
-    seed_attention,
-    seed_attention_composed,
-    seed_attention_reference,
-)
+from gmpool.ops.seed_attention import seed_attention, seed_attention_reference
 from gmpool.ops.segment import Segments
 
 BATCH = torch.tensor([2, 0, 0, 2, 4, 2, 0])
@@ -56,16 +52,15 @@ def test_values_and_gradients_equal_the_reference(axis: str, seeds: int) -> None
     reference = seed_attention_reference(*tensors, segments, H, axis)
     probes = [torch.randn_like(t) for t in reference]
     expected = torch.autograd.grad(reference, tensors, probes, retain_graph=True)
-    for attend in (whole(seed_attention), whole(seed_attention_composed)):
-        found = attend(*tensors, segments, H, axis)
-        for a, b in zip(found, reference, strict=True):
-            torch.testing.assert_close(a, b, atol=1e-12, rtol=1e-12)
-        probed = sum((o * p).sum() for o, p in zip(found, probes, strict=True))
-        grads = torch.autograd.grad(probed, tensors, allow_unused=True)
-        for a, b in zip(grads, expected, strict=True):
-            # One seed under a softmax over seeds: no score is differentiated.
-            a = torch.zeros_like(b) if a is None else a
-            torch.testing.assert_close(a, b, atol=1e-11, rtol=1e-11)
+    found = whole(seed_attention)(*tensors, segments, H, axis)
+    for a, b in zip(found, reference, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-12, rtol=1e-12)
+    probed = sum((o * p).sum() for o, p in zip(found, probes, strict=True))
+    grads = torch.autograd.grad(probed, tensors, allow_unused=True)
+    for a, b in zip(grads, expected, strict=True):
+        # One seed under a softmax over seeds: no score is differentiated.
+        a = torch.zeros_like(b) if a is None else a
+        torch.testing.assert_close(a, b, atol=1e-11, rtol=1e-11)
 
 
 @AXES
