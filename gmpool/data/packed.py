@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
+    from gmpool.data.chain import Chain
+
 DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32
 PathLike = str | os.PathLike[str]
 Task = Literal["multiclass", "binary", "regression"]
@@ -166,6 +168,22 @@ class PackedGraphs:
     def _gcn_reversed(self) -> Rows:
         return structure.transpose(self._gcn_rows, self.node_ptr)
 
+    @cached_property
+    def _chains(self) -> dict[tuple[int, torch.device], Chain]:
+        """Chains made so far; copies of the set on other devices share them."""
+        return {}
+
+    def chain(self, levels: int) -> Chain:
+        """Clusterings of every graph, down to one node; see :mod:`gmpool.data.chain`."""
+        from gmpool.data.chain_cache import cached_chain
+
+        home, here = (levels, torch.device("cpu")), (levels, self.device)
+        if home not in self._chains:
+            self._chains[home] = cached_chain(self, levels)
+        if here not in self._chains:
+            self._chains[here] = tuple(level.to(self.device) for level in self._chains[home])
+        return self._chains[here]
+
     # -- views ----------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
@@ -177,6 +195,7 @@ class PackedGraphs:
         """The same set on another device; batches are then made there."""
         tensors: dict[str, Any] = {k: v.to(device) for k, v in self.tensors().items()}
         moved = replace(self, **tensors)
+        moved.__dict__["_chains"] = self._chains
         for known in ("symmetric", "digest"):  # content, not place: no need to compute them again
             if known in self.__dict__:
                 moved.__dict__[known] = self.__dict__[known]
