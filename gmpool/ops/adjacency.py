@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.ops.grouped import collect
-from gmpool.ops.segment import Segments
+from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import Pattern, spmm
 
 
@@ -163,6 +163,16 @@ class Edges:
         edges = place[:-1] if self._by_target is None else self._by_target
         return Pattern(p.rowptr, edges, place, self.edge_index[1])
 
+    def squared_sum(self, segments: Segments) -> Tensor:
+        """Σ A_ij² of each graph. [B]"""
+        pattern, weight = self.plain.pattern, self.plain.weight
+        if weight is None:
+            rows = (pattern.rowptr[1:] - pattern.rowptr[:-1])[:, None].to(self.dtype)
+        else:
+            ones = torch.ones(self.num_nodes, 1, dtype=weight.dtype, device=weight.device)
+            rows = spmm(pattern, ones, weight.square())
+        return segment_sum(rows, segments)[:, 0]
+
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
         """A' = Cᵀ A C per graph, by one spmm and one collect: O(E·K + N·K²), nothing n × n."""
         return CoarseEdges(collect(c[:, None], self.plain.matmul(c), segments)[0])
@@ -211,6 +221,10 @@ class CoarseEdges:
     @property
     def edge_weight(self) -> Tensor:
         return self.blocks.flatten()
+
+    def squared_sum(self, segments: Segments) -> Tensor:
+        """Σ A_ij² of each graph. [B]"""
+        return self.blocks.square().sum((1, 2))
 
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
         B, K, _ = self.blocks.shape
