@@ -36,14 +36,14 @@ class BatchEdges(Edges):
 
     @cached_property
     def plain(self) -> Adjacency:
-        return _adjacency(self.graph_batch.graph)
+        return adjacency_of(self.graph_batch.graph)
 
     @cached_property
     def gcn(self) -> Adjacency:
-        return _adjacency(self.graph_batch.gcn)
+        return adjacency_of(self.graph_batch.gcn)
 
 
-def _adjacency(csr: CSR) -> Adjacency:
+def adjacency_of(csr: CSR) -> Adjacency:
     from_t = None if csr.t_perm is None else inverse(csr.t_perm)
     pattern = Pattern(csr.rowptr, csr.col, csr.t_rowptr, csr.t_col, csr.t_perm, from_t)
     return Adjacency(pattern, csr.weight)

@@ -7,15 +7,18 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from gmpool.errors import UserError
+from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns
 from gmpool.nn.conv import ConvFactory, GCNConv, make_conv
-from gmpool.nn.molecule import BondConv, MultiHotEmbedding
+from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
 from gmpool.ops.adjacency import Edges
 
 
 class Encoder(nn.Module):
-    """L convolutions with ReLU; x [N, in_dim] -> L blocks of [N, hidden_dim]. With L = 0, x."""
+    """L convolutions with ReLU; x [N, in_dim] -> L blocks of [N, hidden_dim].
+
+    With L = 0 there is no message passing, and one linear map of each row.
+    """
 
     def __init__(
         self,
@@ -30,9 +33,12 @@ class Encoder(nn.Module):
             raise UserError(f"num_layers must be 0 or more, got {num_layers}")
         widths = [in_dim] + [hidden_dim] * num_layers
         self.convs = nn.ModuleList(make_conv(conv, a, b) for a, b in pairwise(widths))
-        self.out_dim = num_layers * hidden_dim or in_dim
+        self.rows = None if num_layers else nn.Linear(in_dim, hidden_dim)
+        self.out_dim = max(num_layers, 1) * hidden_dim
 
     def forward(self, x: Tensor, edges: Edges) -> Columns:
+        if self.rows is not None:
+            return Columns([self.rows(x)])
         layers: list[Tensor] = []
         propagated: list[Tensor] = []
         for conv in self.convs:
@@ -44,7 +50,7 @@ class Encoder(nn.Module):
             else:
                 x = torch.relu(conv(x, edges))
             layers.append(x)
-        return Columns(layers or [x], propagated)
+        return Columns(layers, propagated)
 
 
 class MoleculeEncoder(nn.Module):
@@ -61,12 +67,16 @@ class MoleculeEncoder(nn.Module):
         hidden_dim: int,
         *,
         num_layers: int = 3,
+        conv: str = "gcn",
     ) -> None:
         super().__init__()
         if num_layers < 0:
             raise UserError(f"num_layers must be 0 or more, got {num_layers}")
+        if conv not in BOND_CONVS:
+            raise unknown("convolution that reads bonds", conv, BOND_CONVS)
         self.atoms = MultiHotEmbedding(atom_sizes, hidden_dim)
-        self.convs = nn.ModuleList(BondConv(bond_sizes, hidden_dim) for _ in range(num_layers))
+        make = BOND_CONVS[conv]
+        self.convs = nn.ModuleList(make(bond_sizes, hidden_dim) for _ in range(num_layers))
         self.out_dim = hidden_dim * max(num_layers, 1)
 
     def forward(self, x: Tensor, edges: Edges) -> Columns:

@@ -53,11 +53,12 @@ def test_propagated_columns_are_those_of_the_concatenation() -> None:
     torch.testing.assert_close(together, edges.gcn.matmul(columns.x))
 
 
-def test_no_layers_is_the_input() -> None:
+def test_no_layers_is_a_linear_map_of_each_row() -> None:
     batch = random_batch([5], 3)
-    encoder = Encoder(3, 8, num_layers=0)
-    assert encoder.out_dim == 3
-    assert encoder(batch.x, edges_of(batch)).x is batch.x
+    encoder = Encoder(3, 8, num_layers=0).double()
+    assert encoder.out_dim == 8
+    assert encoder.rows is not None
+    assert torch.equal(encoder(batch.x, edges_of(batch)).x, encoder.rows(batch.x))
     with pytest.raises(UserError, match="num_layers must be 0 or more, got -1"):
         Encoder(3, 8, num_layers=-1)
 
@@ -77,7 +78,7 @@ def test_bond_convolution_is_the_formula() -> None:
         message = torch.relu(h[j] + conv.bonds.weight[bond])
         expected[i] = expected[i] + message / (degree[i] * degree[j]).sqrt()
     torch.testing.assert_close(found, expected)
-    with pytest.raises(UserError, match="BondConv needs edge_attr"):
+    with pytest.raises(UserError, match="reads bonds, and the batch has no edge_attr"):
         conv(batch.x, edges_of(batch))
 
 
