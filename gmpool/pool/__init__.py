@@ -1,6 +1,24 @@
 """Pooling methods, one file each; gmt.py is the one to read first."""
 
-from gmpool.pool import gmt_method, mean  # noqa: F401  (registers the methods)
+from gmpool.pool import (  # noqa: F401  (registers the methods)
+    asap,
+    deepsets,
+    diffpool,
+    edgepool,
+    gin,
+    gmt_method,
+    haarpool,
+    mean,
+    mempool,
+    mincut,
+    sagpool,
+    set2set,
+    set_transformer,
+    sortpool,
+    structpool,
+    topk,
+    wl_svm,
+)
 from gmpool.pool.method import METHODS, method_options, method_summary
 
 __all__ = ["METHODS", "method_options", "method_summary"]

@@ -18,6 +18,7 @@ from gmpool.nn.conv import AnyEdges, ConvFactory
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
+from gmpool.pool.method import GraphSizes
 from gmpool.pool.pooled import Pooled
 
 BLOCKS = ("GMPool_G", "GMPool_I", "SelfAtt")
@@ -45,9 +46,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 def seeds_for(mean_nodes: float, ratio: float = 0.25) -> int:
     """K = ceil(ratio · ceil(mean nodes)), the mean over the whole set."""
-    if not 0 < ratio <= 1:
-        raise UserError(f"ratio must lie in (0, 1], got {ratio}")
-    return max(1, ceil(ratio * ceil(mean_nodes)))
+    return GraphSizes(mean_nodes).share(ratio)
 
 
 def _first_seeds(num_seeds: int | None, mean_nodes: float | None, ratio: float) -> int:

@@ -11,7 +11,7 @@ from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
-from gmpool.pool.method import METHODS
+from gmpool.pool.method import METHODS, GraphSizes
 from gmpool.pool.pooled import Pooled
 
 
@@ -23,12 +23,14 @@ class GMTMethod(nn.Module):
     ceil(ratio · ceil(mean nodes of the set)).
     """
 
+    architecture = "global"
+
     def __init__(
         self,
         in_dim: int,
         hidden_dim: int,
         *,
-        mean_nodes: float,
+        sizes: GraphSizes,
         preset: str = "authors",
         num_seeds: int | None = None,
         ratio: float = 0.25,
@@ -61,7 +63,7 @@ class GMTMethod(nn.Module):
             in_dim,
             hidden_dim,
             num_seeds=num_seeds,
-            mean_nodes=mean_nodes if num_seeds is None else None,
+            mean_nodes=sizes.mean if num_seeds is None else None,
             ratio=ratio,
             num_heads=num_heads,
             conv=conv,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from gmpool.nn.columns import Columns, plain
+from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_mean
-from gmpool.pool.method import METHODS
+from gmpool.pool.method import METHODS, GraphSizes, unpack
 from gmpool.pool.pooled import Pooled
 
 
@@ -15,7 +15,9 @@ from gmpool.pool.pooled import Pooled
 class MeanPool(nn.Module):
     """Mean of the nodes after message passing (the paper's GCN row). [N, D] -> [B, D]"""
 
-    def __init__(self, in_dim: int, hidden_dim: int, *, mean_nodes: float) -> None:
+    architecture = "global"
+
+    def __init__(self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None) -> None:
         super().__init__()
         self.out_dim = in_dim
 
@@ -28,6 +30,5 @@ class MeanPool(nn.Module):
         edge_attr: Tensor | None = None,
         batch_size: int | None = None,
     ) -> Pooled:
-        x = plain(x)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
+        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
         return Pooled(segment_mean(x, segments))

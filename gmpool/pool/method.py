@@ -1,31 +1,106 @@
 """Pooling methods by name: what `--method` can say.
 
-A method is a module built as `Method(in_dim, hidden_dim, mean_nodes=…, **options)`, with an
-attribute `out_dim` and
+A method is a module built as `Method(in_dim, hidden_dim, sizes=…, **options)`, with
 
-    forward(x, edges, segments, *, edge_attr=None, batch_size=None) -> Pooled
+    forward(x, edge_index, batch=None, *, edge_attr=None, batch_size=None) -> Pooled
 
-Its keyword-only constructor arguments, other than mean_nodes, are its options.
+where edge_index and batch may also be Edges and Segments made before.
+Its keyword-only constructor arguments, other than sizes, are its options. Its class attribute
+`architecture` says how a network is made of it (`gmpool.tasks.networks`):
+
+    global     message passing, then the pooling: nodes to graph vectors [B, out_dim]
+    selection  blocks of message passing and pooling to fewer nodes, a readout after each
+    clusters   likewise with K clusters per graph, whose assignment is learned
+    chain      likewise along a chain of clusterings that was made from the graphs beforehand
+    kernel     no network: a classical method
 """
 
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
-from torch import nn
+from torch import Tensor
 
+from gmpool.errors import UserError, unknown
+from gmpool.nn.columns import Columns, plain
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.segment import Segments
 from gmpool.registry import Registry
 
-METHODS: Registry[type[nn.Module]] = Registry("method")
+METHODS: Registry[Any] = Registry("method")
+
+
+@dataclass(frozen=True)
+class GraphSizes:
+    """What a method may know of the set's numbers of nodes.
+
+    mean: over the whole set.
+    deciles: the smallest size, the sizes under which 10 %, 20 %, … lie, and the largest.
+    """
+
+    mean: float
+    deciles: tuple[int, ...] = ()
+
+    def share(self, ratio: float) -> int:
+        """K = ceil(ratio · ceil(mean nodes)), at least 1: the paper's rule."""
+        check_ratio(ratio)
+        return max(1, ceil(ratio * ceil(self.mean)))
+
+    def under(self, percent: int) -> int:
+        """The size under which so many percent of the graphs lie; percent counts in tens."""
+        if not self.deciles:
+            raise UserError("the sizes of the graphs are not known, so give the number itself")
+        return max(1, self.deciles[percent // 10])
+
+
+def check_ratio(ratio: float) -> None:
+    if not 0 < ratio <= 1:
+        raise UserError(f"ratio must lie in (0, 1], got {ratio}")
+
+
+RULES = ("ratio", "size60")
+
+
+def rows_wanted(
+    number: int | None, sizes: GraphSizes | None, ratio: float, rule: str = "ratio"
+) -> int:
+    """How many rows per graph: the number itself, or by a rule from the sizes of the graphs.
+
+    "ratio" is the paper's rule, "size60" the size under which 60 % of the graphs lie.
+    """
+    if rule not in RULES:
+        raise unknown("rule", rule, RULES)
+    if number is not None:
+        if number < 1:
+            raise UserError(f"the number of rows per graph must be at least 1, got {number}")
+        return number
+    if sizes is None:
+        raise UserError("give either the number of rows per graph, or the sizes of the graphs")
+    return sizes.share(ratio) if rule == "ratio" else sizes.under(60)
+
+
+def unpack(
+    x: Tensor | Columns,
+    edge_index: Tensor | Edges,
+    batch: Tensor | Segments | None,
+    edge_attr: Tensor | None,
+    batch_size: int | None,
+) -> tuple[Tensor, Edges, Segments]:
+    """What a method works on, from what a network or a PyG user passes to its forward."""
+    x = plain(x)
+    segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
+    if isinstance(edge_index, (Tensor, Edges)):
+        edge_index = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
+    return x, edge_index, segments
 
 
 def method_options(name: str) -> dict[str, Any]:
     """The options of a method and their defaults."""
     parameters = inspect.signature(METHODS[name].__init__).parameters.values()
-    return {
-        p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "mean_nodes"
-    }
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "sizes"}
 
 
 def method_summary(name: str) -> str:

@@ -1,0 +1,114 @@
+"""EdgePool (Diehl, 2019, "Edge contraction pooling for graph neural networks"): merge neighbours.
+
+r_ij = w · [x_i ‖ x_j] + b  for the edge i -> j ;  s_ij = 1/2 + softmax of r over the edges into j
+Edges are contracted by descending s, no node twice.  x' = s_ij (x_i + x_j);  other nodes stay.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.errors import unknown
+from gmpool.nn.columns import Columns, plain
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.edge_scores import row_softmax, sum_of_ends
+from gmpool.ops.image import image
+from gmpool.ops.matching import contract
+from gmpool.ops.segment import Segments, segment_sum
+from gmpool.ops.sparse import Pattern
+from gmpool.ops.subgraph import DerivedEdges
+from gmpool.pool.method import METHODS, GraphSizes
+from gmpool.pool.pooled import Pooled
+
+SCORES = ("softmax", "tanh", "sigmoid")
+
+
+@METHODS.register("edgepool")
+class EdgePool(nn.Module):
+    """EdgePool: merges the ends of the edges with the best learned scores.
+
+    score: how the raw scores of edges become scores; 1/2 is added to each.
+    dropout: of raw scores.
+
+    There is no ratio: merging ends when no two unmerged nodes are neighbours, and leaves half of the
+    nodes or more.
+    """
+
+    architecture = "selection"
+
+    def __init__(
+        self,
+        in_dim: int,
+        hidden_dim: int,
+        *,
+        sizes: GraphSizes | None = None,
+        score: str = "softmax",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if score not in SCORES:
+            raise unknown("score", score, list(SCORES))
+        self.score, self.out_dim = score, in_dim
+        self.raw = nn.Linear(2 * in_dim, 1)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        """x [N, D] -> Pooled with x [M, D] and the graph of the merged nodes"""
+        x = plain(x)
+        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
+        pattern = edges.plain.pattern
+        # Under autocast as well: scores of 8 bits would tie.
+        with torch.autocast(x.device.type, enabled=False):
+            z = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+            raw = self.dropout(self.raw_scores(z, pattern))  # [E]
+            score = 0.5 + self.normalised(raw, pattern)
+            source, target = pattern.col, pattern.rows
+            # The only edge into a node has softmax 1, whatever its raw score, which then decides.
+            reverse = pattern.to_t if pattern.t_col is pattern.col else None
+            pairs = contract(source, target, score, x.shape[0], then=raw, reverse=reverse)
+            i, j = source.index_select(0, pairs).long(), target.index_select(0, pairs)
+            members, first = _merged(i, j, x.shape[0])
+            rows = segments.batch.index_select(0, first)
+            left = Segments.from_batch(rows, first.shape[0], x.device, segments.num_graphs)
+            scale = z.new_ones(first.shape[0]).index_copy(
+                0, members.batch.index_select(0, i), score.index_select(0, pairs)
+            )
+            merged = scale[:, None] * segment_sum(z, members)
+        coarse = DerivedEdges(image(edges.plain, members.batch, left), dtype=edges.dtype)
+        return Pooled(merged.to(x.dtype), edges=coarse, segments=left, cluster=members.batch)
+
+    def raw_scores(self, x: Tensor, pattern: Pattern) -> Tensor:
+        """r of each entry (target, source) of the pattern. [E]"""
+        of_source, of_target = self.raw.weight.view(2, -1)
+        ends = x @ torch.stack([of_target, of_source], dim=1)  # [N, 2]
+        return sum_of_ends(pattern, ends[:, 0] + self.raw.bias, ends[:, 1])
+
+    def normalised(self, raw: Tensor, pattern: Pattern) -> Tensor:
+        if self.score == "softmax":
+            return row_softmax(pattern, raw)
+        return torch.tanh(raw) if self.score == "tanh" else torch.sigmoid(raw)
+
+
+def _merged(i: Tensor, j: Tensor, num_nodes: int) -> tuple[Segments, Tensor]:
+    """The nodes of each new row when i and j [P] are merged, and the first of each row, ascending."""
+    node = torch.arange(num_nodes, device=i.device)
+    mate = node.index_copy(0, i, j).index_copy_(0, j, i)
+    is_first = node <= mate
+    row = is_first.cumsum(0) - 1
+    first = is_first.nonzero()[:, 0]
+    second = mate.index_select(0, first)
+    both = torch.stack([first, second], dim=1).flatten()
+    merged = first != second
+    order = both.masked_select(torch.stack([torch.ones_like(merged), merged], dim=1).flatten())
+    ptr = torch.cat([row.new_zeros(1), (1 + merged.long()).cumsum(0)])
+    return Segments(row.index_select(0, torch.minimum(node, mate)), order, ptr), first

@@ -1,0 +1,34 @@
+"""Sum pooling: the paper's GIN row, whose message passing is GIN (Xu et al., 2019)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from gmpool.nn.columns import Columns
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.segment import Segments, segment_sum
+from gmpool.pool.method import METHODS, GraphSizes, unpack
+from gmpool.pool.pooled import Pooled
+
+
+@METHODS.register("gin")
+class SumPool(nn.Module):
+    """Sum of the nodes after GIN message passing (the paper's GIN row). [N, D] -> [B, D]"""
+
+    architecture = "global"
+
+    def __init__(self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None) -> None:
+        super().__init__()
+        self.out_dim = in_dim
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+        return Pooled(segment_sum(x, segments))

@@ -1,0 +1,92 @@
+"""MemPool (Khasahmadi et al., 2020): memory keys that cluster the nodes, in two layers.
+
+S^h_ik ∝ (1 + ‖x_i − k^h_k‖² / τ)^(−(τ+1)/2) ;  C = softmax_k(Σ_h w_h S^h) ;  X' = (Cᵀ X) W
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.nn.columns import Columns
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.grouped import collect
+from gmpool.ops.segment import Segments, segment_gather, segment_mean, segment_sum
+from gmpool.pool.method import METHODS, GraphSizes, rows_wanted, unpack
+from gmpool.pool.pooled import Pooled
+
+
+class MemoryLayer(nn.Module):
+    """n rows of each graph to K, by H sets of K keys. [N, D] -> [B, K, out_dim]"""
+
+    def __init__(self, in_dim: int, out_dim: int, num_keys: int, heads: int, tau: float) -> None:
+        super().__init__()
+        self.tau = tau
+        self.keys = nn.Parameter(torch.rand(heads, num_keys, in_dim))
+        self.heads = nn.Linear(heads, 1, bias=False)
+        self.linear = nn.Linear(in_dim, out_dim, bias=False)
+
+    def forward(self, x: Tensor, segments: Segments) -> tuple[Tensor, Tensor]:
+        """(rows [B, K, out_dim], assignment [N, K])"""
+        H, K, D = self.keys.shape
+        keys = self.keys.view(H * K, D)
+        far = x.square().sum(1, keepdim=True) - 2 * x @ keys.t() + keys.square().sum(1)
+        near = (1 + far.clamp(min=0) / self.tau).pow(-(self.tau + 1) / 2).view(-1, H, K)
+        share = near / near.sum(2, keepdim=True)
+        c = self.heads(share.transpose(1, 2))[:, :, 0].softmax(1)  # [N, K]
+        return self.linear(collect(c[:, None].to(x.dtype), x, segments)[0]), c
+
+
+@METHODS.register("mempool")
+class MemPool(nn.Module):
+    """MemPool: memory keys cluster the nodes to K rows, then to one. [N, D] -> [B, hidden]
+
+    kl_weight: of the loss that sharpens the first layer's clusters.
+    """
+
+    architecture = "global"
+
+    def __init__(
+        self,
+        in_dim: int,
+        hidden_dim: int,
+        *,
+        sizes: GraphSizes | None = None,
+        num_keys: int | None = None,
+        ratio: float = 0.25,
+        heads: int = 5,
+        tau: float = 1.0,
+        kl_weight: float = 0.1,
+    ) -> None:
+        super().__init__()
+        K = rows_wanted(num_keys, sizes, ratio)
+        self.kl_weight, self.out_dim = kl_weight, hidden_dim
+        self.first = MemoryLayer(in_dim, hidden_dim, K, heads, tau)
+        self.last = MemoryLayer(hidden_dim, hidden_dim, 1, heads, tau)
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+        rows, c = self.first(x, segments)
+        B, K, D = rows.shape
+        rows = nn.functional.leaky_relu(rows).view(B * K, D)
+        out, _ = self.last(rows, Segments.uniform(B, K, x.device))
+        loss = self.kl_weight * sharpening_loss(c, segments)
+        return Pooled(out[:, 0], assignment=c, losses={"kl": loss})
+
+
+def sharpening_loss(c: Tensor, segments: Segments) -> Tensor:
+    """KL(P ‖ C) with P ∝ C² / (each cluster's total): mean over nodes, then over graphs."""
+    total = segment_gather(segment_sum(c, segments), segments)
+    p = c.square() / total
+    p = p / p.sum(1, keepdim=True)
+    smallest = torch.finfo(c.dtype).tiny
+    kl = (p * (p.clamp(min=smallest).log() - c.clamp(min=smallest).log())).sum(1, keepdim=True)
+    return segment_mean(kl, segments).mean()

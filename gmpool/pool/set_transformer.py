@@ -1,0 +1,71 @@
+"""Set Transformer readout (Lee et al., 2019; Buterez et al., 2022): GMT's ancestor, without edges.
+
+Self-attention among all nodes of a graph, a feed-forward layer, pooling by attention from seeds,
+and self-attention among the seeds' rows, made of GMT's own blocks: nothing is padded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.nn.columns import Columns
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.segment import Segments
+from gmpool.pool.blocks import GMPool, SelfAtt
+from gmpool.pool.method import METHODS, GraphSizes, unpack
+from gmpool.pool.pooled import Pooled
+
+
+@METHODS.register("set-transformer")
+class SetTransformer(nn.Module):
+    """Set Transformer: nodes attend to each other, then seeds to nodes. [N, D] -> [B, hidden]
+
+    With several seeds their rows are concatenated: [B, num_seeds · hidden].
+    """
+
+    architecture = "global"
+
+    def __init__(
+        self,
+        in_dim: int,
+        hidden_dim: int,
+        *,
+        sizes: GraphSizes | None = None,
+        num_seeds: int = 1,
+        num_heads: int = 4,
+        layer_norm: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        block: dict[str, Any] = {
+            "num_heads": num_heads,
+            "softmax": "nodes",
+            "layer_norm": layer_norm,
+            "dropout": dropout,
+            "scale": "head",
+            "residual": "query",
+            "out_projection": True,
+        }
+        self.out_dim = hidden_dim * num_seeds
+        self.narrow = nn.Linear(in_dim, hidden_dim)
+        self.encode = SelfAtt(hidden_dim, **block)
+        self.linear = nn.Linear(hidden_dim, hidden_dim)
+        self.pool = GMPool(hidden_dim, num_seeds, conv=None, **block)
+        self.decode = SelfAtt(hidden_dim, **block)
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+        x = self.encode(self.narrow(x), segments)
+        pooled = self.pool(torch.relu(self.linear(x)), edges, segments)
+        return Pooled(self.decode(pooled.x).flatten(1))

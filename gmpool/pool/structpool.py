@@ -1,0 +1,143 @@
+"""StructPool (Yuan & Ji, 2020): clusters as the labels of a conditional random field.
+
+    unary Z = GCN(X, A) ;  pairwise W_ij = x_i·x_j / Σ_{m≠i} x_i·x_m  for j ≠ i ,  M_c learned
+    five rounds of mean field from U = Z:   Q = softmax(U) ,  U ← Z − (W Q) M_c
+    S = softmax(U) ;  X' = Sᵀ X ;  A' = Sᵀ A S
+
+Without a limit on the reach, W has rank D plus a diagonal: W Q takes O(n·D·K) instead of n².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.errors import UserError, unknown
+from gmpool.nn.columns import Columns
+from gmpool.nn.conv import GCNConv
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.grouped import collect, match
+from gmpool.ops.reach import reach
+from gmpool.ops.segment import Segments, segment_gather, segment_sum
+from gmpool.ops.sparse import sddmm, spmm
+from gmpool.pool.method import METHODS, GraphSizes, rows_wanted, unpack
+from gmpool.pool.pooled import Pooled
+from gmpool.pool.sortpool import ConvolutionReadout
+
+READOUTS = ("graph", "convolution")
+SMALL = 1e-4
+"""A denominator is kept at least this fraction of ‖x_i‖ ‖Σ x‖ away from 0."""
+
+Mixing = Callable[[Tensor], Tensor]  # Q -> W Q
+
+
+@METHODS.register("structpool")
+class StructPool(nn.Module):
+    """StructPool: clusters by mean-field inference in a random field. [N, D] -> [B, out_dim]
+
+    num_clusters: K; without it ratio · mean nodes, or by its own rule, rule="size60": the size
+        under which 60 % of the graphs lie.
+    hops: nodes within so many steps interact; none: all nodes of a graph, as published.
+    readout: "graph", a graph convolution on the coarse graph and the mean of its rows; or
+        "convolution", the publication's 1-D convolutions along the rows.
+    """
+
+    architecture = "global"
+
+    def __init__(
+        self,
+        in_dim: int,
+        hidden_dim: int,
+        *,
+        sizes: GraphSizes | None = None,
+        num_clusters: int | None = None,
+        ratio: float = 0.25,
+        rule: str = "ratio",
+        rounds: int = 5,
+        hops: int | None = None,
+        readout: str = "graph",
+    ) -> None:
+        super().__init__()
+        if readout not in READOUTS:
+            raise unknown("readout", readout, READOUTS)
+        if rounds < 0 or (hops is not None and hops < 1):
+            raise UserError(f"rounds must be 0 or more and hops 1 or more, got {rounds} and {hops}")
+        self.num_clusters = rows_wanted(num_clusters, sizes, ratio, rule)
+        self.rounds, self.hops = rounds, hops
+        self.unary = GCNConv(in_dim, self.num_clusters)
+        self.compatibility = nn.Parameter(-torch.eye(self.num_clusters))
+        self.readout: ConvolutionReadout | GCNConv
+        if readout == "convolution":
+            self.readout = ConvolutionReadout(in_dim, self.num_clusters)
+            self.out_dim = self.readout.out_dim
+        else:
+            self.readout = GCNConv(in_dim, hidden_dim)
+            self.out_dim = hidden_dim
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+        s = self.assign(x, edges, segments)
+        rows = collect(s[:, None].to(x.dtype), x, segments)[0]  # [B, K, D]
+        coarse = edges.coarsened(s, segments)
+        if isinstance(self.readout, ConvolutionReadout):
+            out = self.readout(rows)
+        else:
+            out = torch.relu(self.readout(rows.flatten(0, 1), coarse))
+            out = out.view(*rows.shape[:2], -1).mean(1)
+        return Pooled(out, s)
+
+    def assign(self, x: Tensor, edges: Edges, segments: Segments) -> Tensor:
+        """S by mean field. [N, K]"""
+        z = self.unary(x, edges)
+        mix = everyone(x, segments) if self.hops is None else neighbours(x, edges, self.hops)
+        u = z
+        for _ in range(self.rounds):
+            u = z - mix(u.softmax(1).to(x.dtype)) @ self.compatibility.to(z.dtype)
+        return u.softmax(1)
+
+
+def everyone(x: Tensor, segments: Segments) -> Mixing:
+    """W Q where all nodes of a graph interact: the sum over all j, less the part of j = i."""
+    total = segment_gather(segment_sum(x, segments), segments)  # [N, D]
+    own = x.square().sum(1, keepdim=True)
+    alone = (segments.counts == 1)[segments.batch, None]  # for whom the difference is rounding
+    scale = (1 / kept_from_zero((x * total).sum(1, keepdim=True) - own, x, total)).masked_fill(
+        alone, 0.0
+    )
+
+    def mix(q: Tensor) -> Tensor:
+        sums = collect(q[:, None], x, segments)  # [1, B, K, D]
+        return scale * (match(x, sums, segments)[:, 0] - own * q)
+
+    return mix
+
+
+def neighbours(x: Tensor, edges: Edges, hops: int) -> Mixing:
+    """W Q where nodes within so many steps interact."""
+    pattern = reach(edges.plain.pattern, hops)
+    weight = sddmm(pattern, x, x)  # [P]
+    total = spmm(pattern, x)
+    scale = 1 / kept_from_zero(spmm(pattern, torch.ones_like(x[:, :1]), weight), x, total)
+
+    def mix(q: Tensor) -> Tensor:
+        return scale * spmm(pattern, q, weight)
+
+    return mix
+
+
+def kept_from_zero(denominator: Tensor, x: Tensor, total: Tensor) -> Tensor:
+    """The denominator, no nearer to 0 than rounding allows, with its sign."""
+    floor = SMALL * (x.norm(dim=1, keepdim=True) * total.norm(dim=1, keepdim=True)).detach()
+    floor = floor.clamp(min=torch.finfo(x.dtype).eps)
+    sign = torch.where(denominator < 0, -1.0, 1.0).to(x.dtype)
+    return torch.where(denominator.abs() < floor, sign * floor, denominator)

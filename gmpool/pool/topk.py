@@ -1,0 +1,53 @@
+"""TopKPool (Gao & Ji, 2019; Cangea et al., 2018): keep the nodes that a learned direction likes.
+
+s = X p / ‖p‖ ;  keep the ceil(ratio · n) best ;  x'_i = x_i tanh(s_i)
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.nn.columns import Columns
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.segment import Segments
+from gmpool.ops.subgraph import best_of_each, induced
+from gmpool.pool.method import METHODS, GraphSizes, check_ratio, unpack
+from gmpool.pool.pooled import Pooled
+
+
+@METHODS.register("topk")
+class TopKPool(nn.Module):
+    """TopKPool: keeps the nodes with the best projections on a learned vector."""
+
+    architecture = "selection"
+
+    def __init__(
+        self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
+    ) -> None:
+        super().__init__()
+        check_ratio(ratio)
+        self.ratio, self.out_dim = ratio, in_dim
+        self.weight = nn.Parameter(torch.empty(in_dim))
+        nn.init.uniform_(self.weight, -(in_dim**-0.5), in_dim**-0.5)
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        """x [N, D] -> Pooled with x [M, D] and the graph among the kept nodes"""
+        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+        score = (x @ self.weight) / self.weight.norm()
+        return keep_best(x, torch.tanh(score), edges, segments, self.ratio)
+
+
+def keep_best(x: Tensor, score: Tensor, edges: Edges, segments: Segments, ratio: float) -> Pooled:
+    """The graph of the best nodes, each scaled by its score, through which the score learns."""
+    kept, left = best_of_each(score, segments, ratio)
+    rows = x.index_select(0, kept) * score.index_select(0, kept)[:, None]
+    return Pooled(rows, edges=induced(edges, kept), segments=left, kept=kept)
