@@ -90,13 +90,16 @@ OWN_DATA: Mapping[str, Any] = {"lr": 1e-3, "num_heads": 2, "layer_norm": True}
 
 _GMT_ONLY = ("num_heads", "layer_norm")
 
+# What a method's row of the paper says beyond its pooling.
+METHOD_SETTINGS: Mapping[str, Mapping[str, Any]] = {"gin": {"conv": "gin"}}
+
 
 def published_settings(dataset: str, method: str) -> dict[str, Any]:
     """The settings for a set; those that only GMT knows are left out for other methods."""
     settings = dict(AUTHORS.get(dataset, OWN_DATA))
     if method != "gmt":
         settings = {k: v for k, v in settings.items() if k not in _GMT_ONLY}
-    return settings
+    return {**settings, **METHOD_SETTINGS.get(method, {})}
 
 
 def configure(

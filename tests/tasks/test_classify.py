@@ -9,8 +9,9 @@ from small_sets import MODEL, TEN_MOLECULES, classes, with_labels
 from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs
 from gmpool.errors import CheckpointError, DataError
-from gmpool.nn.encoder import Encoder, MoleculeEncoder
-from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.nn.encoder import MoleculeEncoder
+from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.shape import DataShape
 
 NAN = math.nan
 
@@ -37,8 +38,8 @@ def test_molecules_are_read_with_their_bonds() -> None:
     assert shape.is_molecular
     assert not DataShape.of(classes()).is_molecular
     model = GraphModel(shape, MODEL)
-    assert isinstance(model.encoder, MoleculeEncoder)
-    assert isinstance(GraphModel(shape, ModelConfig(conv="gin")).encoder, Encoder)
+    assert isinstance(model.network.encoder, MoleculeEncoder)
+    assert isinstance(GraphModel(shape, ModelConfig(conv="gin")).network.encoder, MoleculeEncoder)
     # Ethane, ethene and ethyne differ in more than bonds; benzene in two Kekulé forms does not.
     model.eval()
     same = PackedGraphs.from_smiles(["C1=CC=CC=C1", "c1ccccc1"])

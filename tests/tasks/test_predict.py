@@ -6,8 +6,9 @@ import torch
 from small_sets import MODEL, TEN_MOLECULES, classes, with_labels
 
 from gmpool.data import PackedGraphs
-from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.tasks.classify import GraphModel
 from gmpool.tasks.predict import predict, prediction_columns
+from gmpool.tasks.shape import DataShape
 
 
 def test_class_probabilities() -> None:
