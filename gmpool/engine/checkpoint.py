@@ -14,9 +14,10 @@ from safetensors.torch import load_file, save
 from gmpool.config import ModelConfig
 from gmpool.engine.files import write_atomically
 from gmpool.errors import CheckpointError, UserError
-from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.shape import DataShape
 
-FORMAT = 1
+FORMAT = 2
 WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
 AGAIN = "copy the folder again, or train again"
 

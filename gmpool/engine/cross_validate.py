@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 from gmpool.config import ModelConfig, RunSpec, TrainConfig, configure
 from gmpool.data import Dataset
 from gmpool.engine.checkpoint import save_model
+from gmpool.engine.kernel import Fitted, fit_kernel, is_kernel
 from gmpool.engine.provenance import commit, device_name, versions
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import Epoch, Trained, train
@@ -48,12 +49,7 @@ class Job:
         first_seed: int = 42,
         options: Mapping[str, Any] | None = None,
     ) -> Job:
-        if not dataset.folds:
-            raise UserError(
-                f"{dataset.name} has no folds to train on: it needs labels and at least 3 graphs, "
-                f"got {len(dataset.graphs)} graph(s) and "
-                f"{len(dataset.graphs.task_names) or 'no'} label column(s)"
-            )
+        require_folds(dataset)
         if not 1 <= folds <= len(dataset.folds):
             raise UserError(
                 f"{dataset.name} has {len(dataset.folds)} fold(s), so folds must lie in "
@@ -61,9 +57,7 @@ class Job:
             )
         if seeds < 1:
             raise UserError(f"seeds must be at least 1, got {seeds}")
-        model, config = configure(
-            dataset.name, method, method_options(method), options or {}, _option_types(method)
-        )
+        model, config = settings_of(dataset.name, method, options or {})
         numbers = tuple(range(first_seed, first_seed + seeds))
         return cls(dataset, model, config, tuple(range(1, folds + 1)), numbers)
 
@@ -86,6 +80,35 @@ class Job:
         ]
 
 
+def require_folds(dataset: Dataset) -> None:
+    if not dataset.folds:
+        raise UserError(
+            f"{dataset.name} has no folds to train on: it needs labels and at least 3 graphs, "
+            f"got {len(dataset.graphs)} graph(s) and "
+            f"{len(dataset.graphs.task_names) or 'no'} label column(s)"
+        )
+
+
+def settings_of(
+    dataset: str, method: str, options: Mapping[str, Any]
+) -> tuple[ModelConfig, TrainConfig]:
+    """The published settings for a method on a set, and the user's options over them."""
+    if is_kernel(method):
+        _refuse_training_options(method, options)
+    return configure(dataset, method, method_options(method), options, _option_types(method))
+
+
+def _refuse_training_options(method: str, options: Mapping[str, Any]) -> None:
+    """What a network is made of and how it is trained has no meaning for a kernel method."""
+    of_networks = {f.name for cls in (ModelConfig, TrainConfig) for f in fields(cls)}
+    for key in options:
+        if key in of_networks:
+            raise UserError(
+                f"option {key} is for networks, and {method} is none: it takes "
+                f"{', '.join(method_options(method))}; leave {key} out for {method}"
+            )
+
+
 def _option_types(method: str) -> dict[str, str]:
     """The options of a method and their types as its constructor declares them."""
     declared = inspect.get_annotations(METHODS[method].__init__)
@@ -99,11 +122,21 @@ def cross_validate(
     device: str = "cpu",
     watcher: Watcher | None = None,
     save_to: Path | None = None,
+    on_failure: Callable[[RunSpec, UserError], None] | None = None,
 ) -> list[Row]:
     """Do the runs that the store does not hold yet; return the rows of all, in order.
 
     save_to: also keep the weights of the run with the best validation score there.
+    on_failure: told of a run that ended with a user's error, after which the others go on and the
+    run has no row; without it the error is raised.
     """
+    if is_kernel(job.model.method):
+        device = "cpu"
+        if save_to is not None:
+            raise UserError(
+                f"{job.model.method} has no weights to save: it compares new graphs with those it "
+                f"was trained on; train without saving, or a pooling method such as gmt"
+            )
     finished = store.finished()
     rows: list[Row] = []
     kept: float = -math.inf
@@ -111,12 +144,19 @@ def cross_validate(
         row = finished.get(spec.key)
         # Weights are not in the store: who wants them has the run done again, with equal result.
         if row is None or save_to is not None:
-            trained = _run(job, spec, device, watcher)
+            try:
+                trained = _run(job, spec, device, watcher)
+            except UserError as error:
+                if on_failure is None:
+                    raise
+                on_failure(spec, error)
+                continue
             row = _row(job, spec, trained, device)
             if spec.key not in finished:
                 store.record(row)
             if save_to is not None and row["selection_score"] > kept:
                 kept = row["selection_score"]
+                assert isinstance(trained, Trained)
                 save_model(trained.model, save_to, about={k: row[k] for k in ABOUT})
             reused = False
         else:
@@ -130,21 +170,25 @@ def cross_validate(
 ABOUT = ("key", "dataset", "method", "seed", "fold", "metric", "test", "valid", "commit")
 
 
-def _run(job: Job, spec: RunSpec, device: str, watcher: Watcher | None) -> Trained:
+def _run(job: Job, spec: RunSpec, device: str, watcher: Watcher | None) -> Trained | Fitted:
     assert job.dataset.metric is not None, "a set with folds has labels"
+    graphs, split = job.dataset.graphs, job.dataset.folds[spec.fold - 1]
+    on_epoch = watcher.run_started(spec) if watcher else None
+    if is_kernel(spec.model.method):
+        return fit_kernel(graphs, split, spec.model, metric=job.dataset.metric)
     return train(
-        job.dataset.graphs,
-        job.dataset.folds[spec.fold - 1],
+        graphs,
+        split,
         spec.model,
         spec.train,
         metric=job.dataset.metric,
         seed=spec.seed,
         device=device,
-        on_epoch=watcher.run_started(spec) if watcher else None,
+        on_epoch=on_epoch,
     )
 
 
-def _row(job: Job, spec: RunSpec, trained: Trained, device: str) -> Row:
+def _row(job: Job, spec: RunSpec, trained: Trained | Fitted, device: str) -> Row:
     best = trained.best
     by_loss = spec.train.select_by == "loss" or math.isnan(best.valid_metric)
     sign = -1 if job.dataset.metric == "rmse" else 1

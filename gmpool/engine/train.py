@@ -14,8 +14,9 @@ from gmpool.config import ModelConfig, TrainConfig
 from gmpool.data import PackedGraphs, Split, epoch_batches
 from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.errors import UserError
-from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.tasks.classify import GraphModel
 from gmpool.tasks.metrics import HIGHER_IS_BETTER, metric_of
+from gmpool.tasks.shape import DataShape
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from gmpool.data import PackedGraphs
 from gmpool.engine import checkpoint
 from gmpool.engine.checkpoint import load_model, save_model
 from gmpool.errors import CheckpointError
-from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.tasks.classify import GraphModel
 from gmpool.tasks.predict import predict
+from gmpool.tasks.shape import DataShape
 
 
 def fresh(graphs: PackedGraphs, config: ModelConfig = MODEL, seed: int = 0) -> GraphModel:
@@ -63,7 +64,7 @@ def test_a_loaded_model_predicts_the_same(make, config: ModelConfig, tmp_path: P
 def test_a_checkpoint_is_safetensors_and_json_alone(saved: Path) -> None:
     assert sorted(p.name for p in saved.iterdir()) == ["model.json", "model.safetensors"]
     assert load_file(saved / "model.safetensors").keys() == fresh(classes()).state_dict().keys()
-    assert json.loads((saved / "model.json").read_text())["format"] == 1
+    assert json.loads((saved / "model.json").read_text())["format"] == 2
     umask = os.umask(0)
     os.umask(umask)
     modes = {p.stat().st_mode & 0o777 for p in saved.iterdir()}
@@ -116,11 +117,11 @@ BROKEN = {
     "empty": (lambda f: (f / "model.safetensors").write_bytes(b""), r"safetensors cannot be read"),
     "other shapes": (
         other_weights,
-        r"does not fit the model: encoder\S+ is \(16\S* .*in the file and \(8.*tensors differ",
+        r"does not fit the model: head\S+ is \(16\S* .*in the file and \(8.*tensors differ",
     ),
     "other format": (
-        lambda f: describe(f, format=2, shape=None),
-        r"model\.json has format 2, this version of gmpool reads 1",
+        lambda f: describe(f, format=3, shape=None),
+        r"model\.json has format 3, this version of gmpool reads 2",
     ),
     "no format": (lambda f: describe(f, format=None), r"'format' is missing"),
     "no shape": (lambda f: describe(f, shape=None), r"'shape' is missing"),

@@ -178,7 +178,7 @@ def test_an_empty_part_is_named(part: str) -> None:
         train(classes(), Split(**parts), MODEL, QUICK, metric="accuracy", seed=0)
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].architecture != "kernel"])
 def test_memorises_ten_molecules(method: str) -> None:
     labels = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 0, 1])
     graphs = PackedGraphs.from_smiles(TEN_MOLECULES, labels, task="multiclass")
