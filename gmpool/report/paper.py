@@ -1,4 +1,4 @@
-"""The paper's published numbers (tables 1 and 8), for the column beside ours."""
+"""The paper's published numbers (tables 1 and 8, ablation, leaderboard), to stand beside ours."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 class Published(NamedTuple):
     mean: float
-    std: float
-    best_or_comparable: bool
+    std: float | None = None
+    best_or_comparable: bool | None = None
+    """Whether the paper prints it bold; None where it marks nothing."""
 
 
 @cache
@@ -20,9 +21,32 @@ def _tables() -> dict[str, Any]:
 
 
 def published(dataset: str, method: str, part: str = "test") -> Published | None:
-    """Mean and deviation over ten seeds, or None where the paper has no number."""
+    """Mean and deviation over ten seeds, or None where the paper has no number.
+
+    part: "test", "valid", "ablation" (by the name of the line, without deviations) or
+    "leaderboard".
+    """
     value = _tables()[part].get(method, {}).get(dataset)
     return None if value is None else Published(*value)
+
+
+def published_count(method: str, part: str = "test") -> str | None:
+    """On how many sets the paper finds a method best or comparable, such as "10/10"."""
+    return _tables()["best_or_comparable_counts"].get(part, {}).get(method)
+
+
+def published_method(label: str, method: str, part: str, *, changed: bool) -> str | None:
+    """By which name `published` knows a line of a plan, or None where the paper does not have it.
+
+    A label that the paper uses decides. Otherwise the method does, unless it is changed: a method
+    with options of its own is not what the paper measured.
+    """
+    ours = {name.lower(): key for key, name in _tables()["methods"].items()}
+    known = {key.lower(): key for key in _tables()[part]}
+    for name in (label.lower(), ours.get(label.lower(), ""), "" if changed else method):
+        if name in known:
+            return known[name]
+    return None
 
 
 def paper_name(method: str) -> str:

@@ -44,15 +44,37 @@ class Summary:
 
 
 def summarise(rows: Iterable[Row]) -> list[Summary]:
-    """One summary per (set, method, options), in order of first appearance.
-
-    Two files may give their sets one name: the digest of the data keeps them apart.
-    """
+    """One summary per (set, method, options) and the data they were made on, in order of first
+    appearance."""
     groups: dict[tuple[str, str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
+        # Two files may give their sets one name: the digest of the data keeps them apart.
         key = (row["dataset"], row["method"], options_of(row), row["data_digest"])
         groups[key].append(row)
-    return [_summary(*key[:3], group) for key, group in groups.items()]
+    return [_summary(*key[:3], part) for key, group in groups.items() for part in by_splits(group)]
+
+
+def by_splits(rows: Iterable[Row]) -> list[list[Row]]:
+    """Rows of one set, apart where one fold was split in two ways.
+
+    A row goes where its fold is known with its split, else to the rows last added to that do not
+    know its fold.
+    """
+    parts: list[tuple[dict[int, str], list[Row]]] = []  # the last added to comes first
+    first_seen: list[list[Row]] = []
+    for row in rows:
+        fold, split = row["fold"], row["split_digest"]
+        found = next((p for p in parts if p[0].get(fold) == split), None)
+        found = found or next((p for p in parts if fold not in p[0]), None)
+        if found is None:
+            found = ({}, [])
+            first_seen.append(found[1])
+        else:
+            parts.remove(found)
+        parts.insert(0, found)
+        found[0][fold] = split
+        found[1].append(row)
+    return first_seen
 
 
 def options_of(row: Row) -> str:

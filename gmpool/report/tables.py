@@ -22,7 +22,7 @@ ESSENTIAL = ("dataset", "method", "test", "paper", "difference", "time")
 UNITS = {"accuracy": "%", "roc_auc": "%", "rmse": ""}
 
 
-def _pair(mean: float | None, std: float | None) -> str:
+def pair(mean: float | None, std: float | None) -> str:
     if mean is None:
         return "–"
     return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
@@ -49,9 +49,9 @@ def cells(summary: Summary) -> tuple[str, ...]:
         s.dataset,
         s.method,
         s.metric + (f" {UNITS[s.metric]}" if UNITS[s.metric] else ""),
-        _pair(s.test_mean, s.test_std) + mark,
-        _pair(s.valid_mean, None),
-        _pair(paper.mean, paper.std) if paper else "–",
+        pair(s.test_mean, s.test_std) + mark,
+        pair(s.valid_mean, None),
+        pair(paper.mean, paper.std) if paper else "–",
         difference,
         f"{s.seeds} × {s.folds}",
         str(s.epochs),

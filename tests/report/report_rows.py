@@ -25,6 +25,7 @@ def row(**values: Any) -> dict[str, Any]:
         },
         "config": {"model": {"method": "gmt", "hidden_dim": 8, "pool": {}}, "train": {"lr": 0.1}},
         "data_digest": "d",
+        "split_digest": f"split of fold {values.get('fold', 1)}",
         "commit": "abc",
         "versions": {"python": "3.11", "torch": "2.9"},
         "device": "a CPU",

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gmpool.data import CATALOGUE
-from gmpool.report.paper import paper_name, published
+from gmpool.report.paper import paper_name, published, published_count, published_method
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,29 @@ def test_what_the_paper_does_not_have_is_none() -> None:
 
 def test_names() -> None:
     assert (paper_name("gmt"), paper_name("mean"), paper_name("mine")) == ("GMT", "GCN", "mine")
+
+
+def test_published_counts_and_tables_without_deviation() -> None:
+    assert published_count("gmt") == "10/10"
+    assert published_count("edgepool") == "3/9"
+    assert published_count("gmt", "valid") is None
+    assert published("DD", "mean pooling", "ablation") == (72.05, None, None)
+    assert published("ogbg-molhiv", "gin", "leaderboard") == (75.58, 1.4, None)
+
+
+@pytest.mark.parametrize(
+    ("label", "method", "part", "changed", "name"),
+    [
+        ("gmt", "gmt", "test", False, "gmt"),
+        ("GCN", "anything", "test", True, "mean"),
+        ("My own", "gmt", "test", False, "gmt"),
+        ("My own", "gmt", "test", True, None),
+        ("Without Self-Attention", "gmt", "ablation", True, "without self-attention"),
+        ("gmt", "gmt", "ablation", False, "GMT"),
+        ("mine", "mine", "valid", False, None),
+    ],
+)
+def test_the_name_of_a_line(
+    label: str, method: str, part: str, changed: bool, name: str | None
+) -> None:
+    assert published_method(label, method, part, changed=changed) == name

@@ -5,7 +5,7 @@ import statistics
 import pytest
 from report_rows import row
 
-from gmpool.report.summary import options_of, summarise
+from gmpool.report.summary import by_splits, options_of, summarise
 
 SCORES = {1: (80.0, 90.0, 70.0), 2: (60.0, 62.0, 64.0)}
 
@@ -77,3 +77,22 @@ def test_paper_value_stands_beside_ours() -> None:
     assert found.to_json()["paper"] == {"mean": 83.44, "std": 1.33, "best_or_comparable": True}
     (found,) = summarise([row(dataset="mine")])
     assert found.to_json()["paper"] is None
+
+
+def test_rows_of_two_splits_of_the_same_data_stay_apart() -> None:
+    """Two CSVs of one name that differ in the split column only."""
+    first = [row(seed=seed, split_digest="a", test=80.0) for seed in (1, 2)]
+    second = [row(seed=seed, split_digest="b", test=60.0) for seed in (1, 2, 3)]
+    for mixed in (first + second, [*first[:1], *second, *first[1:]]):
+        assert [(s.runs, s.test_mean) for s in summarise(mixed)] == [(2, 80.0), (3, 60.0)]
+
+
+def test_folds_of_two_splittings_stay_together_run_after_run() -> None:
+    first = [
+        row(seed=seed, fold=fold, split_digest=f"a{fold}") for seed in (1, 2) for fold in (1, 2)
+    ]
+    second = [row(fold=fold, split_digest=f"b{fold}") for fold in (1, 2, 3)]
+    found = by_splits(first[:2] + second + first[2:])
+    assert [[r["split_digest"] for r in part] for part in found] == [
+        ["a1", "a2", "a1", "a2"], ["b1", "b2", "b3"],
+    ]  # fmt: skip

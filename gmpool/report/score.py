@@ -1,0 +1,79 @@
+"""What is known of one line of a plan on one set."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+
+from gmpool.report.paper import Published
+from gmpool.report.recorded import Recorded
+from gmpool.report.statistics import UNTESTED, Verdict
+
+
+@dataclass(frozen=True)
+class Score:
+    """One line of a plan on one set: folds are averaged first, then seeds."""
+
+    runs: int = 0
+    asked: int = 0
+    scores: tuple[float, ...] = ()
+    """One per seed; one per fold where there is one seed."""
+    over: str = "seeds"
+    """Of what the scores are: "seeds" or "folds"."""
+    parameters: int | None = None
+    seconds: float = 0.0
+    left_out: int = 0
+    """Rows on other data, or other splits, of the same name."""
+    paper: Published | None = None
+    verdict: Verdict = UNTESTED
+    """Against the best on the set."""
+
+    @property
+    def mean(self) -> float | None:
+        return statistics.fmean(self.scores) if self.scores else None
+
+    @property
+    def std(self) -> float | None:
+        return statistics.stdev(self.scores) if len(self.scores) > 1 else None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the paper's."""
+        return None if self.mean is None or self.paper is None else self.mean - self.paper.mean
+
+    @property
+    def incomplete(self) -> bool:
+        return 0 < self.runs < self.asked
+
+    @property
+    def tested(self) -> bool:
+        """Whether the verdict rests on several seeds, and not on one mean."""
+        best = self.verdict.p is None and self.verdict.comparable
+        return self.over == "seeds" and (best or self.verdict.p is not None)
+
+    @property
+    def for_test(self) -> tuple[float, ...]:
+        """The scores of seeds: folds of one seed are no sample of it."""
+        return self.scores if self.over == "seeds" else (statistics.fmean(self.scores),)
+
+
+def measured(recorded: Recorded, asked: int, part: str, *, paper: Published | None) -> Score:
+    """part: test or valid."""
+    rows = recorded.rows
+    by_seed: dict[int, list[float]] = defaultdict(list)
+    for row in rows:
+        if row[part] is not None:
+            by_seed[row["seed"]].append(row[part])
+    seeds = [statistics.fmean(scores) for scores in by_seed.values()]
+    folds = next(iter(by_seed.values()), [])
+    return Score(
+        runs=len(rows),
+        asked=asked,
+        scores=tuple(folds if len(seeds) == 1 else seeds),
+        over="folds" if len(seeds) == 1 else "seeds",
+        parameters=rows[0]["parameters"] if rows else None,
+        seconds=sum(row["seconds"] for row in rows),
+        left_out=recorded.left_out,
+        paper=paper,
+    )

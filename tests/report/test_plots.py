@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from matplotlib import image
+from matplotlib.axes import Axes
+from plan_rows import like_the_paper, plan, recorded
+
+from gmpool.report.comparison import compare
+from gmpool.report.plots import critical_differences, intervals, no_diagram
+
+WHOLE = compare(*like_the_paper())
+PLAN = plan(("gmt", "mean"))
+ONE_SEED = compare(PLAN, [r for c in PLAN.cells()[::2] for r in recorded(c, [80.0, 90.0])])
+
+
+def pixels(png: bytes) -> np.ndarray:
+    assert png.startswith(b"\x89PNG")
+    return image.imread(io.BytesIO(png))[..., :3]
+
+
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is written on axes, in order."""
+    said: list[str] = []
+    for name, at in (("text", 2), ("set_xlabel", 0), ("set_title", 0)):
+        true = getattr(Axes, name)
+
+        def spy(self: Axes, *words, _true=true, _at=at, **style):
+            said.append(words[_at])
+            return _true(self, *words, **style)
+
+        monkeypatch.setattr(Axes, name, spy)
+    return said
+
+
+def clear_edge(picture: np.ndarray) -> bool:
+    """Nothing runs into the edge, so nothing is cut off."""
+    edges = (picture[0], picture[-1], picture[:, 0], picture[:, -1])
+    return all((edge > 0.99).all() for edge in edges)
+
+
+def test_intervals_have_a_panel_per_set(texts: list[str]) -> None:
+    picture = pixels(intervals(WHOLE))
+    assert picture.shape[1] > 1400
+    assert clear_edge(picture)
+    assert texts[::2] == ["accuracy %, 95 % interval over seeds" if m == "accuracy" else
+                          "roc_auc %, 95 % interval over seeds"
+                          for m in WHOLE.metrics.values()]  # fmt: skip
+    assert texts[1::2] == list(WHOLE.datasets)
+
+
+def test_with_one_seed_the_axis_says_that_the_interval_is_over_folds(texts: list[str]) -> None:
+    assert clear_edge(pixels(intervals(ONE_SEED)))
+    assert texts == ["accuracy %, 95 % interval over folds", "MUTAG"]
+
+
+def test_one_run_has_no_interval(texts: list[str]) -> None:
+    found = compare(PLAN, recorded(PLAN.cells()[0], [80.0]))
+    assert clear_edge(pixels(intervals(found)))
+    assert texts[0] == "accuracy %"
+
+
+def test_critical_differences_name_every_line_and_rank(texts: list[str]) -> None:
+    made = critical_differences(WHOLE)
+    assert made is not None
+    assert clear_edge(pixels(made))
+    for name, rank in WHOLE.ranks.items():
+        assert any(name in text and f"{rank:.2f}" in text for text in texts)
+    assert "critical difference 9.92" in texts
+    assert any("over 4 sets" in text for text in texts)
+
+
+def test_too_few_sets_or_lines_have_no_diagram() -> None:
+    assert critical_differences(ONE_SEED) is None
+    assert "2 sets" in no_diagram(ONE_SEED)
+    assert "here are 1 and 2" in no_diagram(ONE_SEED)
