@@ -22,7 +22,8 @@ from gmpool.data import PackedGraphs
 from gmpool.engine import checkpoint, cross_validate
 from gmpool.engine.checkpoint import save_model
 from gmpool.errors import DataError
-from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.shape import DataShape
 
 Cli = Callable[..., Any]
 TABLE = "smiles,toxic\n" + "".join(f"{s},{i % 2}\n" for i, s in enumerate(TEN_MOLECULES))
@@ -194,7 +195,7 @@ CASES = {
         lambda: (saved(classes()), Path("t.csv").write_text(TABLE)),
     ),
     "checkpoint of another version": Case(
-        PREDICT, ("model/model.json has format 9, this version of gmpool reads 1",),
+        PREDICT, ("model/model.json has format 9, this version of gmpool reads 2",),
         model_and_table(lambda: Path("model/model.json").write_text('{"format": 9}')),
     ),
     "predictions that cannot be written": Case(

@@ -117,8 +117,12 @@ def test_list_methods(gmpool_cli: Cli) -> None:
     rows = json.loads(gmpool_cli("list", "methods", "--json").out)
     assert [row["name"] for row in rows] == list(METHODS)
     assert all(row["about"] for row in rows)
-    assert rows[0]["options"]["num_heads"] == 1
-    assert "num_heads=1" in gmpool_cli("list", "methods").out
+    gmt = next(row for row in rows if row["name"] == "gmt")
+    assert gmt["options"]["num_heads"] == 1
+    assert gmt["architecture"] == "global"
+    shown = gmpool_cli("list", "methods").out
+    assert all(name in shown for name in METHODS)
+    assert "num_heads=1" in shown
 
 
 def test_list_presets(gmpool_cli: Cli) -> None:

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "data": GROUND,
     "nn": {*GROUND, "data", "ops"},
     "pool": {*GROUND, "ops", "nn"},
-    "tasks": {*GROUND, "data", "nn", "pool"},
+    "tasks": {*GROUND, "data", "ops", "nn", "pool"},
     "engine": {*GROUND, "data", "nn", "pool", "tasks"},
     "report": {*GROUND, "data", "nn", "pool", "tasks", "engine"},
     "cli": {*GROUND, "data", "nn", "pool", "tasks", "engine", "report", ""},

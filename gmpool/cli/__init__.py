@@ -1,4 +1,4 @@
-"""The command line: `gmpool train | predict | table | list | bench`."""
+"""The command line: `gmpool train | run | predict | table | list | bench`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import gmpool
 from gmpool.cli.bench import bench
 from gmpool.cli.console import INTERRUPTED, err, out, say
 from gmpool.cli.predict import predict
-from gmpool.cli.show import listing, table
+from gmpool.cli.run import run
+from gmpool.cli.show import listing
+from gmpool.cli.table import table
 from gmpool.cli.train import train
 from gmpool.errors import UserError
 
@@ -37,7 +39,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, table, bench):
+for command in (train, run, predict, table, bench):
     app.command()(command)
 app.command("list")(listing)
 

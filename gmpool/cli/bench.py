@@ -24,6 +24,7 @@ class Bench(StrEnum):
     epoch = "epoch"
     readout = "readout"
     ops = "ops"
+    methods = "methods"
 
 
 def bench(

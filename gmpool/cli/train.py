@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gmpool.cli.console import INTERRUPTED, err, out, say, say_left_out
+from gmpool.cli.console import err, out, say, say_left_out
 from gmpool.cli.given import (
     DataRoot,
     JsonFlag,
@@ -23,6 +21,7 @@ from gmpool.cli.given import (
     settings_from,
     usable_device,
 )
+from gmpool.cli.resumable import resumable
 from gmpool.engine.cross_validate import Job, cross_validate
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError
@@ -99,9 +98,12 @@ def train(
     if report is not None and report.suffix not in (".html", ".md"):
         raise UserError(f"--report writes .html or .md, got {report}")
     runs = RunStore(store)
-    total = sum(len(job.specs()) for job in jobs)
+    keys = [spec.key for job in jobs for spec in job.specs()]
     rows: list[Row] = []
-    with ProgressBars(err, total) as bars, _resumable(runs, jobs):
+    with (
+        ProgressBars(err, len(keys)) as bars,
+        resumable(runs, len(keys), lambda finished: sum(key in finished for key in keys)),
+    ):
         for job in jobs:
             rows += cross_validate(job, runs, device=device, watcher=bars, save_to=save_model)
     summaries = summarise(rows)
@@ -118,19 +120,3 @@ def train(
 
 def _command() -> str:
     return shlex.join(["gmpool", *sys.argv[1:]])
-
-
-@contextmanager
-def _resumable(runs: RunStore, jobs: list[Job]) -> Iterator[None]:
-    """On Ctrl-C say what is kept and how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        finished = runs.finished()
-        specs = [spec for job in jobs for spec in job.specs()]
-        done = sum(spec.key in finished for spec in specs)
-        say(
-            f"\nstopped: {done} of {len(specs)} runs are recorded in {runs.folder}; "
-            f"the same command goes on from there"
-        )
-        raise typer.Exit(INTERRUPTED) from None

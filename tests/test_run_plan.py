@@ -1,0 +1,259 @@
+"""`gmpool run` as a user meets it; what a plan may say is in engine/test_plan.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from own_set import write_set
+from small_sets import OPTIONS
+
+from gmpool.engine import cross_validate, run_plan
+from gmpool.engine.plan import shipped_plans
+from gmpool.errors import MissingPackage
+
+Cli = Callable[..., Any]
+QUICK = "[options]\n" + "".join(f"{key} = {value}\n" for key, value in OPTIONS.items())
+TWO_LINES = f"""
+title = "Two [lines]"
+folds = 2
+seeds = 2
+datasets = ["own"]
+methods = ["mean"]
+[[line]]
+label = "one head"
+method = "gmt"
+options = {{ num_heads = 1 }}
+{QUICK}"""
+RUN = ("run", "p.toml", "--device", "cpu")
+
+
+@pytest.fixture(autouse=True)
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_set(Path("own"))
+    Path("p.toml").write_text(TWO_LINES)
+
+
+def rows() -> list[dict[str, Any]]:
+    path = Path("runs/rows.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def cells(text: str, line: str) -> list[str]:
+    """The cells of one line of a table on the terminal."""
+    (found,) = [shown for shown in text.splitlines() if line in shown and "│" in shown]
+    return [cell.strip() for cell in found.strip("│").split("│")]
+
+
+def test_a_dry_run_shows_the_work_and_does_none(gmpool_cli: Cli) -> None:
+    said = gmpool_cli(*RUN, "--dry-run")
+    assert (said.code, said.err) == (0, "")
+    assert "Two [lines]" in said.out
+    assert cells(said.out, "mean") == ["mean", "SHAPES", "4", "0", "4", "unknown"]
+    assert cells(said.out, "one head") == ["one head", "SHAPES", "4", "0", "4", "unknown"]
+    assert cells(said.out, "total") == ["total", "", "8", "0", "8", "unknown"]
+    assert not Path("runs").exists()
+
+
+def test_all_runs_are_done_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = gmpool_cli(*RUN)
+    assert said.code == 0, said.err
+    assert [(r["method"], r["seed"], r["fold"]) for r in rows()] == [
+        (method, seed, fold) for method in ("mean", "gmt") for seed in (42, 43) for fold in (1, 2)
+    ]
+    assert rows()[-1]["config"]["model"]["pool"]["num_heads"] == 1
+    assert said.err.count("epochs, ") == 8
+    assert "one head:\n" in said.err
+    assert "8 of 8 runs are recorded in runs\n" in said.err
+    assert "gmpool table p.toml --store runs" in said.err
+
+    monkeypatch.setattr(run_plan, "cross_validate", None)
+    again = gmpool_cli(*RUN)
+    assert again.code == 0, again.err
+    assert cells(again.out, "total") == ["total", "", "8", "8", "0", "–"]
+    assert len(rows()) == 8
+
+
+def test_the_same_runs_as_gmpool_train(gmpool_cli: Cli) -> None:
+    flags = [word for key, value in OPTIONS.items() for word in ("-o", f"{key}={value}")]
+    words = ("train", "own", "-m", "mean", "--folds", 1, "--seeds", 2, "--device", "cpu", *flags)
+    assert gmpool_cli(*words).code == 0
+    said = gmpool_cli(*RUN, "--only-method", "mean", "--json")
+    assert said.code == 0, said.err
+    assert said.err.count("recorded before") == 2
+    assert json.loads(said.out)["recorded"] == 4
+    assert len(rows()) == 4
+
+
+def test_what_is_to_do_costs_time(gmpool_cli: Cli) -> None:
+    assert gmpool_cli(*RUN, "--only-method", "mean", "--seeds", 1).code == 0
+    each = sum(row["seconds"] for row in rows()) / 2
+    said = gmpool_cli(*RUN, "--dry-run")
+    assert cells(said.out, "mean")[2:] == ["4", "2", "2", f"{2 * each:.1f} s"]
+    assert cells(said.out, "total")[2:] == ["8", "2", "6", f"{2 * each:.1f} s and more"]
+    said = gmpool_cli(*RUN, "--dry-run", "--json")
+    assert said.err == ""
+    found = json.loads(said.out)
+    assert (found["plan"], found["store"], found["failures"]) == ("p", "runs", [])
+    assert (found["runs"], found["recorded"], found["to_do"]) == (8, 2, 6)
+    assert found["cells"][0] == {
+        "line": "mean", "method": "mean", "dataset": "SHAPES", "runs": 4, "recorded": 2,
+        "to_do": 2, "expected_seconds": pytest.approx(2 * each),
+    }  # fmt: skip
+    assert found["cells"][1]["expected_seconds"] is None
+    Path("p.toml").write_text(TWO_LINES.replace("epochs = 3", "epochs = 3000"))
+    said = gmpool_cli(*RUN, "--dry-run", "--only-method", "mean")
+    assert "about " in cells(said.out, "mean")[-1]
+
+
+def test_only_a_part_of_a_plan(gmpool_cli: Cli) -> None:
+    text = TWO_LINES.replace('["own"]', '["MUTAG", "own"]').replace('"mean"', '"mean", "gmt"')
+    Path("p.toml").write_text(text)
+
+    def chosen(*words: object) -> list[tuple[str, str]]:
+        found = json.loads(gmpool_cli(*RUN, "--dry-run", "--json", *words).out)
+        return [(cell["line"], cell["dataset"]) for cell in found["cells"]]
+
+    assert len(chosen()) == 6
+    assert chosen("--only-dataset", "SHAPES", "--only-method", "mean") == [("mean", "SHAPES")]
+    assert chosen("--only-dataset", "MUTAG", "--only-method", "gmt") == [
+        ("gmt", "MUTAG"), ("one head", "MUTAG"),
+    ]  # fmt: skip
+    assert {line for line, _ in chosen("--only-method", "one head")} == {"one head"}
+    assert len(chosen("--only-dataset", "MUTAG", "--only-dataset", "SHAPES")) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("run tabel1", ("unknown plan 'tabel1'", "did you mean 'table1'?", ".toml")),
+        ("run p.toml --only-dataset SHAPE", ("--only-dataset", "'SHAPE'", "'SHAPES'?")),
+        ("run p.toml --only-method gtm", ("--only-method", "'gtm'", "'gmt'?", "one head")),
+        ("run p.toml --seeds 0", ("--seeds must be at least 1, got 0",)),
+        ("run p.toml --device gpu", ("--device takes cpu, cuda or auto, got 'gpu'",)),
+        ("run bad.toml", ("bad.toml: line 'mean' on SHAPES: unknown option 'nothing'",)),
+    ],
+)
+def test_a_mistake_is_told_before_anything_runs(
+    words: str, says: tuple[str, ...], gmpool_cli: Cli
+) -> None:
+    Path("bad.toml").write_text(TWO_LINES + "nothing = 1\n")
+    said = gmpool_cli(*words.split())
+    assert (said.code, said.out) == (2, "")
+    for word in says:
+        assert word in said.err
+    assert "Traceback" not in said.err
+    assert not Path("runs").exists()
+
+
+def test_a_line_that_diverges_does_not_stop_the_others(gmpool_cli: Cli) -> None:
+    bad = '[[line]]\nlabel = "wild"\nmethod = "mean"\noptions = { lr = 1e30, warmup_epochs = 0 }\n'
+    Path("p.toml").write_text(TWO_LINES.replace("[[line]]", f"{bad}[[line]]", 1))
+    said = gmpool_cli(*RUN, "--json")
+    assert said.code == 2
+    assert "failed: wild on SHAPES, 4 of 4 run(s), the first with seed 42 fold 1: the" in said.err
+    assert "try a smaller lr than 1e+30" in said.err
+    assert "8 of 12 runs are recorded in runs; the same command tries the others" in said.err
+    assert "Traceback" not in said.err
+    found = json.loads(said.out)
+    assert (found["recorded"], found["to_do"]) == (8, 4)
+    (failure,) = found["failures"]
+    assert (failure["line"], failure["dataset"], failure["runs"]) == ("wild", "SHAPES", 4)
+    assert [row["method"] for row in rows()] == ["mean"] * 4 + ["gmt"] * 4
+
+
+def test_one_failing_run_does_not_stop_its_line(
+    gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, calls = cross_validate.train, []
+
+    def sometimes(*args: Any, **options: Any) -> Any:
+        calls.append(options["seed"])
+        if len(calls) == 2:
+            raise MissingPackage("grakel", "demo", "this run")
+        return true(*args, **options)
+
+    monkeypatch.setattr(cross_validate, "train", sometimes)
+    said = gmpool_cli(*RUN, "--only-method", "mean")
+    assert said.code == 2
+    assert "failed: mean on SHAPES, 1 of 4 run(s), the first with seed 42 fold 2:" in said.err
+    assert 'pip install "gmpool[demo]"' in said.err
+    assert [(row["seed"], row["fold"]) for row in rows()] == [(42, 1), (43, 1), (43, 2)]
+    assert gmpool_cli(*RUN, "--only-method", "mean").code == 0, "the second time it works"
+    assert len(rows()) == 4
+
+
+def test_a_set_that_is_not_there_does_not_stop_the_others(gmpool_cli: Cli) -> None:
+    Path("p.toml").write_text(TWO_LINES.replace('["own"]', '["ogbg-molbbbp", "own"]'))
+    said = gmpool_cli(*RUN)
+    assert said.code == 2
+    assert "failed: mean on ogbg-molbbbp, 2 of 2 run(s): dataset 'ogbg-molbbbp': no" in said.err
+    assert "failed: one head on ogbg-molbbbp" in said.err
+    assert {row["dataset"] for row in rows()} == {"SHAPES"}
+    assert len(rows()) == 8
+
+
+def test_each_set_is_loaded_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("p.toml").write_text(TWO_LINES.replace('["own"]', '["MUTAG"]'))
+    true, asked = run_plan.load, []
+
+    def load(name: str, root: Path | None) -> Any:
+        asked.append((name, root))
+        return true(name, root)
+
+    monkeypatch.setattr(run_plan, "load", load)
+    assert gmpool_cli(*RUN, "--seeds", 1, "--data", "somewhere").code == 0
+    assert asked == [("MUTAG", Path("somewhere"))]
+    assert len(rows()) == 4
+
+
+def test_ctrl_c_says_what_is_kept(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    true, calls = cross_validate.train, []
+
+    def interrupted(*args: Any, **options: Any) -> Any:
+        calls.append(options["seed"])
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return true(*args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cross_validate, "train", interrupted)
+        said = gmpool_cli(*RUN)
+    assert said.code == 130
+    assert "stopped: 3 of 8 runs are recorded in runs" in said.err
+    assert "the same command goes on from there" in said.err
+    assert "Traceback" not in said.err
+    before = rows()
+    assert gmpool_cli(*RUN).code == 0
+    assert rows()[:3] == before
+    assert len({row["key"] for row in rows()}) == len(rows()) == 8
+
+
+def test_changed_data_are_other_runs(gmpool_cli: Cli) -> None:
+    words = (*RUN, "--only-method", "mean")
+    assert gmpool_cli(*words).code == 0
+    labels = Path("own/SHAPES_graph_labels.txt")
+    labels.write_text(labels.read_text().replace("0\n1\n", "1\n0\n", 1))
+    said = gmpool_cli(*words)
+    assert cells(said.out, "mean")[2:5] == ["4", "0", "4"]
+    assert len(rows()) == 8
+
+
+def test_list_plans(gmpool_cli: Cli) -> None:
+    said = gmpool_cli("list", "plans", "--json")
+    assert said.code == 0, said.err
+    found = {row["name"]: row for row in json.loads(said.out)}
+    assert list(found) == shipped_plans()
+    assert found["ablation"]["runs"] == 5 * (100 + 100 + 10)
+    assert (found["quick"]["lines"], found["quick"]["datasets"]) == (2, 1)
+    assert found["table1"]["about"] in gmpool_cli("list", "plans").out
+
+
+def test_help(gmpool_cli: Cli) -> None:
+    said = gmpool_cli("run", "--help")
+    assert said.code == 0
+    assert "--dry-run" in said.out

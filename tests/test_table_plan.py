@@ -1,0 +1,184 @@
+"""`gmpool table` of a plan, as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gmpool.data import CATALOGUE
+from gmpool.engine.plan import read_plan
+from gmpool.engine.store import RunStore
+
+Cli = Callable[..., Any]
+PLAN = """
+title = "Three lines"
+paper = "test"
+seeds = 2
+folds = 1
+datasets = ["MUTAG", "DD"]
+methods = ["gmt", "mean"]
+
+[[line]]
+label = "one head"
+method = "gmt"
+options = { num_heads = 1 }
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(PLAN)
+
+
+def record(store: str, *, seeds: tuple[int, ...] = (42, 43), lines: int = 3) -> None:
+    """Rows as if the first lines of the plan were trained."""
+    for number, cell in enumerate(read_plan("mine.toml").cells()[: 2 * lines]):
+        for seed in seeds:
+            RunStore(Path(store)).record(
+                {
+                    "key": f"{number} {seed}",
+                    "task": "classify",
+                    "dataset": cell.dataset,
+                    "method": cell.model.method,
+                    "seed": seed,
+                    "fold": 1,
+                    "metric": "accuracy",
+                    "test": 80.0 - number + (seed - 42) / 10,
+                    "valid": 70.0,
+                    "epochs": 3,
+                    "seconds": 1.5,
+                    "parameters": 1000,
+                    "curve": {k: [1.0] for k in ("train_loss", "valid_loss", "valid_metric")},
+                    "config": {"model": asdict(cell.model), "train": asdict(cell.train)},
+                    "data_digest": CATALOGUE[cell.dataset].content,
+                    "split_digest": cell.dataset,
+                    "commit": "abc",
+                    "versions": {"python": "3.11"},
+                    "device": "a CPU",
+                }
+            )
+
+
+def test_on_the_terminal(gmpool_cli: Cli) -> None:
+    record("runs")
+    said = gmpool_cli("table", "mine.toml")
+    assert said.code == 0, said.err
+    for word in ("Three lines", "80.05 ± 0.07*", "83.44 ± 1.33, -3.39", "one head", "10/10"):
+        assert word in said.out
+    assert "12 of 12 runs" in said.out
+
+
+def test_rows_of_several_stores(gmpool_cli: Cli) -> None:
+    record("first", seeds=(42,))
+    record("second", seeds=(42, 43))
+    said = gmpool_cli(
+        "table", "mine.toml", "--store", "first", "--store", "second/rows.jsonl", "--json"
+    )
+    assert [cell["runs"] for cell in json.loads(said.out)["cells"]] == [2] * 6
+
+
+@pytest.mark.parametrize(
+    ("suffix", "words"),
+    [
+        ("md", ("## Three lines", "**80.05 ± 0.07**")),
+        ("tex", (r"\begin{tabular}", r"\textbf{")),
+        ("csv", ("plan,line,method,dataset", "mine,gmt,gmt,MUTAG")),
+        ("json", ('"critical_difference": ', '"average_rank": 1.0')),
+        ("html", ("<!doctype html>", "data:image/png;base64,", "gmpool table mine.toml --out")),
+    ],
+)
+def test_a_file_has_the_format_of_its_suffix(
+    suffix: str, words: tuple[str, ...], gmpool_cli: Cli
+) -> None:
+    record("runs")
+    said = gmpool_cli("table", "mine.toml", "--out", f"deep/table.{suffix}")
+    assert (said.code, said.out) == (0, ""), said.err
+    assert f"written: deep/table.{suffix}" in said.err
+    text = Path(f"deep/table.{suffix}").read_text(encoding="utf-8")
+    for word in words:
+        assert word in text
+
+
+def test_format_goes_before_suffix(gmpool_cli: Cli) -> None:
+    record("runs")
+    assert gmpool_cli("table", "mine.toml", "--format", "csv", "--out", "table.txt").code == 0
+    printed = gmpool_cli("table", "mine.toml", "--format", "csv").out
+    assert Path("table.txt").read_text() == printed
+    assert len(list(csv.DictReader(io.StringIO(printed)))) == 6
+    assert gmpool_cli("table", "mine.toml", "--format", "terminal", "--out", "t.txt").code == 0
+    assert "80.05 ± 0.07*" in Path("t.txt").read_text()
+
+
+def test_chosen_sets_and_lines(gmpool_cli: Cli) -> None:
+    record("runs")
+    words = ("--dataset", "DD", "--method", "one head", "--method", "mean", "--json")
+    cells = json.loads(gmpool_cli("table", "mine.toml", *words).out)["cells"]
+    assert [(cell["line"], cell["dataset"]) for cell in cells] == [
+        ("mean", "DD"), ("one head", "DD"),
+    ]  # fmt: skip
+    assert [cell["best_or_comparable"] for cell in cells] == [True, False], "of those here"
+
+
+def test_plots(gmpool_cli: Cli) -> None:
+    record("runs")
+    assert gmpool_cli("table", "mine.toml", "--plots", "pictures").code == 0
+    names = sorted(path.name for path in Path("pictures").iterdir())
+    assert names == ["critical-difference.png", "intervals.png"]
+    said = gmpool_cli("table", "mine.toml", "--dataset", "DD", "--plots", "one")
+    assert [path.name for path in Path("one").iterdir()] == ["intervals.png"]
+    assert "There is no critical-difference diagram" in said.err
+
+
+def test_lines_without_rows_are_shown(gmpool_cli: Cli) -> None:
+    record("runs", lines=1)
+    lines = gmpool_cli("table", "mine.toml", "--format", "markdown").out.splitlines()
+    assert [line.split("|")[1].strip() for line in lines[4:7]] == ["gmt", "mean", "one head"]
+    assert lines[5].split("|")[2].strip() == "– (paper 69.50 ± 1.78)"
+
+
+def test_a_store_in_the_formats_of_a_plan(gmpool_cli: Cli) -> None:
+    record("runs")
+    assert r"MUTAG & gmt & accuracy \%" in gmpool_cli("table", "--format", "latex").out
+    page = gmpool_cli("table", "runs", "--format", "html").out
+    assert page.count("data:image/png;base64,") == 2, "a picture per set"
+    assert gmpool_cli("table", "runs", "--out", "runs.md").code == 0
+    assert Path("runs.md").read_text().startswith("| dataset | method |")
+
+
+def test_a_store_goes_before_a_plan_of_the_same_name(gmpool_cli: Cli) -> None:
+    record("quick")
+    assert len(json.loads(gmpool_cli("table", "quick", "--json").out)) == 6
+    Path("ablation").mkdir()
+    assert "no run of the plan" in gmpool_cli("table", "ablation").err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("quick", "no run of the plan is recorded in runs; gmpool run quick --store runs records"),
+        ("quick --store empty", "is recorded in empty; gmpool run quick --store empty"),
+        ("quick --store no --store empty", "there is no run store no; gmpool run quick --store no"),
+        ("tabel1", "unknown plan or run store 'tabel1'; did you mean 'table1'?"),
+        ("no.toml", "no.toml cannot be read"),
+        ("mine.toml --dataset DDD", "--dataset: unknown dataset of the plan 'DDD'; did you mean"),
+        ("mine.toml --method gtm", "--method: unknown method of the plan 'gtm'; did you mean"),
+        ("mine.toml --out table.pdf", "--out ends in .md, .tex, .csv, .json, .html, got table.pdf"),
+        ("full --store runs", "--store goes with a plan (gmpool list plans), and 'full' is none"),
+        ("full --plots pictures", "--plots goes with a plan"),
+        ("full --out mine.toml/t.md", "mine.toml/t.md could not be written"),
+    ],
+)
+def test_mistakes(words: str, expected: str, gmpool_cli: Cli) -> None:
+    Path("empty").mkdir()
+    record("full")
+    said = gmpool_cli("table", *words.split())
+    assert (said.code, said.out) == (2, "")
+    assert expected in said.err
