@@ -23,7 +23,8 @@ from gmpool.data import PackedGraphs, epoch_batches, load
 from gmpool.nn.heads import classifier
 from gmpool.pool import method_options
 from gmpool.pool.gmt import seeds_for
-from gmpool.tasks.classify import DataShape, GraphModel
+from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.shape import DataShape
 
 BATCH, HIDDEN, HEADS = 128, 128, 2
 
@@ -49,7 +50,7 @@ def our_epoch(graphs: PackedGraphs) -> Callable[[], None]:
     def epoch() -> None:
         for batch in epoch_batches(graphs, ids, BATCH, generator):
             out, _ = model(batch)
-            _step(model, optimizer, model.loss(out, batch.y))
+            step(model, optimizer, model.loss(out, batch.y))
 
     return epoch
 
@@ -63,12 +64,12 @@ def peer_epoch(graphs: PackedGraphs, readout: nn.Module, *, jumping: bool) -> Ca
     def epoch() -> None:
         for batch in loader:
             out = model(batch.x, batch.edge_index, batch.batch, batch.num_graphs)
-            _step(model, optimizer, F.cross_entropy(out, batch.y))
+            step(model, optimizer, F.cross_entropy(out, batch.y))
 
     return epoch
 
 
-def _step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+def step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)

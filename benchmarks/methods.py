@@ -1,0 +1,81 @@
+"""A training epoch of every method on PROTEINS, ours beside the same network of PyG's operators.
+
+Widths, layers, ratio, classifier, loss, clipping and optimizer are the same; shuffles are fresh,
+and the peers' batches come from PyG's DataLoader. Each is also timed beside our mean pooling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch_geometric.loader import DataLoader
+
+from benchmarks.epoch import BATCH, HIDDEN, step
+from benchmarks.pyg_methods import pyg_network
+from benchmarks.timing import interleaved, row
+from gmpool.config import configure
+from gmpool.data import PackedGraphs, epoch_batches, load
+from gmpool.nn.heads import classifier
+from gmpool.pool import METHODS, method_options
+from gmpool.pool.method import GraphSizes
+from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.shape import DataShape
+
+
+def our_epoch(graphs: PackedGraphs, method: str) -> Callable[[], None]:
+    config, settings = configure("PROTEINS", method, method_options(method), {})
+    model = GraphModel(DataShape.of(graphs), config)
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings.lr, fused=True)
+    ids, generator = torch.arange(graphs.num_graphs), torch.Generator().manual_seed(0)
+
+    def epoch() -> None:
+        for batch in epoch_batches(graphs, ids, BATCH, generator):
+            out, auxiliary = model(batch)
+            step(model, optimizer, model.loss(out, batch.y) + sum(auxiliary.values()))
+
+    return epoch
+
+
+def pyg_epoch(graphs: PackedGraphs, method: str) -> Callable[[], None] | None:
+    rows = GraphSizes(graphs.mean_nodes).share(0.25)
+    later = GraphSizes(rows).share(0.25)
+    network = pyg_network(method, graphs.num_features, HIDDEN, rows, later)
+    if network is None:
+        return None
+    head = classifier(network.out_dim, HIDDEN, graphs.num_outputs, dropout=0.5)
+    model = nn.ModuleList([network, head])
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, fused=True)
+    loader = DataLoader(graphs.to_pyg(), batch_size=BATCH, shuffle=True)
+
+    def epoch() -> None:
+        for batch in loader:
+            vectors, loss = network(batch.x, batch.edge_index, batch.batch, batch.num_graphs)
+            step(model, optimizer, F.cross_entropy(head(vectors), batch.y) + loss)
+
+    return epoch
+
+
+def measure(root: Path | None = None, rounds: int = 3) -> list[dict[str, Any]]:
+    torch.manual_seed(0)
+    graphs = load("PROTEINS", root).graphs
+    rows: list[dict[str, Any]] = []
+    for method in METHODS:
+        if METHODS[method].architecture == "kernel":
+            continue
+        contestants = {"ours": our_epoch(graphs, method)}
+        peer = pyg_epoch(graphs, method)
+        if peer is not None:
+            contestants["PyG"] = peer
+        if method != "mean":
+            contestants["mean"] = our_epoch(graphs, "mean")
+        times = interleaved(contestants, rounds=rounds)
+        if "PyG" in times:
+            rows.append(row(f"{method}: epoch vs PyG", times["ours"], times["PyG"], "s"))
+        if "mean" in times:
+            rows.append(row(f"{method}: epoch vs mean", times["ours"], times["mean"], "s"))
+    return rows
