@@ -1,15 +1,15 @@
 """Greedy edge contraction, for all graphs at once: a matching by rounds of locally dominant edges.
 
-Sequentially: take the edges by descending score, and contract each whose two ends are both free
-still. In parallel: every free node picks its best edge among those whose other end is free too; an
-edge picked by both ends is contracted, its ends leave, and the next round begins. An edge that is
-best at both ends comes before all its neighbours in the sequential order, so that both ways give the
-same matching (Preis, 1999). Equal scores go by a second score, then by position in the list: as a
-strict order it is the same for both ways, and is that of a stable sort.
+One after the other: take the edges by descending score, and contract each whose two ends are both
+free still. In rounds: every free node picks its best edge among those whose other end is free too;
+an edge picked by both ends is contracted, its ends leave, and the next round begins. An edge that
+is the best at both ends comes before all its neighbours in the order of scores, so that both ways
+give the same matching (Preis, 1999). Equal scores go by a second score, then by position in the
+list, as a stable sort has them: the order must be strict for both ways to agree.
 
-Every node has its edges in a list, best first, and a place in it that only moves on: a round costs
-as much as there are nodes, whatever the number of edges. Scores may ask for many rounds: in a clique
-where all nodes like the same neighbour best, one pair leaves at a time.
+Every node has its edges in a list, best first, and a place in it that only moves on, so a round
+costs as much as there are nodes, whatever the number of edges. There may be many rounds: in a
+clique where all nodes like the same neighbour best, one pair leaves at a time.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def contract(
 ) -> Tensor:
     """The edges to contract, ascending. source, target, score, then [E] -> [P]; without gradient.
 
-    Both ends of an edge count alike, so that the two directions of an undirected edge compete. Where
-    every edge has an opposite one, reverse [E] may say which it is: that halves the work. A loop is
-    never contracted.
+    Both ends of an edge count alike, so that the two directions of an undirected edge compete.
+    Where every edge has an opposite one, reverse [E] may say which it is: that halves the work.
+    A loop is never contracted.
     """
     edge = _by_score(source, target, _ordered(score, then), reverse)
     rank, other, start, end = _lists(source, target, edge, num_nodes)
@@ -71,7 +71,7 @@ def contract_reference(
 
 
 def _by_score(source: Tensor, target: Tensor, key: Tensor, reverse: Tensor | None) -> Tensor:
-    """The edges that may be contracted, best first. [E″]"""
+    """The edges that may be contracted, best first. [C]"""
     may = source != target
     if reverse is not None:
         opposite, place = key.index_select(0, reverse), torch.arange(len(key), device=key.device)
@@ -82,7 +82,8 @@ def _by_score(source: Tensor, target: Tensor, key: Tensor, reverse: Tensor | Non
 
 
 def _lists(source: Tensor, target: Tensor, edge: Tensor, num_nodes: int) -> tuple[Tensor, ...]:
-    """Node i's edges are places start[i] … end[i]-1 of (rank, other end), both [2E″], best first."""
+    """(rank, other end, start, end): places start[i] … end[i]-1 of the first two [2C] are node
+    i's edges, best first."""
     ends = torch.stack([t.index_select(0, edge).int() for t in (source, target)], dim=1).flatten()
     by_node = torch.sort(ends, stable=True).indices
     other = ends.index_select(0, by_node ^ 1).long()

@@ -33,6 +33,7 @@ class ASAPool(nn.Module):
     """
 
     architecture = "selection"
+    fixed_shapes = False
 
     def __init__(
         self,

@@ -31,11 +31,12 @@ class EdgePool(nn.Module):
     score: how the raw scores of edges become scores; 1/2 is added to each.
     dropout: of raw scores.
 
-    There is no ratio: merging ends when no two unmerged nodes are neighbours, and leaves half of the
-    nodes or more.
+    There is no ratio: merging ends when no two unmerged nodes are neighbours, and leaves half of
+    the nodes or more.
     """
 
     architecture = "selection"
+    fixed_shapes = False
 
     def __init__(
         self,
@@ -70,11 +71,10 @@ class EdgePool(nn.Module):
         # Under autocast as well: scores of 8 bits would tie.
         with torch.autocast(x.device.type, enabled=False):
             z = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
-            raw = self.dropout(self.raw_scores(z, pattern))  # [E]
-            score = 0.5 + self.normalised(raw, pattern)
+            score, raw = self.scores(z, pattern)
             source, target = pattern.col, pattern.rows
-            # The only edge into a node has softmax 1, whatever its raw score, which then decides.
             reverse = pattern.to_t if pattern.t_col is pattern.col else None
+            # A softmax ties: over a single edge it is 1. Raw scores decide.
             pairs = contract(source, target, score, x.shape[0], then=raw, reverse=reverse)
             i, j = source.index_select(0, pairs).long(), target.index_select(0, pairs)
             members, first = _merged(i, j, x.shape[0])
@@ -87,20 +87,25 @@ class EdgePool(nn.Module):
         coarse = DerivedEdges(image(edges.plain, members.batch, left), dtype=edges.dtype)
         return Pooled(merged.to(x.dtype), edges=coarse, segments=left, cluster=members.batch)
 
-    def raw_scores(self, x: Tensor, pattern: Pattern) -> Tensor:
-        """r of each entry (target, source) of the pattern. [E]"""
-        of_source, of_target = self.raw.weight.view(2, -1)
-        ends = x @ torch.stack([of_target, of_source], dim=1)  # [N, 2]
-        return sum_of_ends(pattern, ends[:, 0] + self.raw.bias, ends[:, 1])
-
-    def normalised(self, raw: Tensor, pattern: Pattern) -> Tensor:
-        if self.score == "softmax":
-            return row_softmax(pattern, raw)
-        return torch.tanh(raw) if self.score == "tanh" else torch.sigmoid(raw)
+    def scores(self, x: Tensor, pattern: Pattern) -> tuple[Tensor, Tensor]:
+        """s and r of each entry (target, source) of the pattern, both [E]"""
+        w_source, w_target = self.raw.weight.view(2, -1)
+        there, here = (x @ torch.stack([w_source, w_target], dim=1)).unbind(1)  # both [N]
+        here = here + self.raw.bias
+        raw = self.dropout(sum_of_ends(pattern, here, there))
+        if self.score == "tanh":
+            return 0.5 + torch.tanh(raw), raw
+        if self.score == "sigmoid":
+            return 0.5 + torch.sigmoid(raw), raw
+        dropping = self.training and self.dropout.p > 0
+        # What a target adds to all its edges cancels in the softmax. Without it, targets with the
+        # same sources have the same scores to the last bit, and rounding decides nothing.
+        logits = raw if dropping else sum_of_ends(pattern, 0 * here, there)
+        return 0.5 + row_softmax(pattern, logits), raw
 
 
 def _merged(i: Tensor, j: Tensor, num_nodes: int) -> tuple[Segments, Tensor]:
-    """The nodes of each new row when i and j [P] are merged, and the first of each row, ascending."""
+    """The nodes of each new row when i and j [P] are merged, and the first of each, ascending."""
     node = torch.arange(num_nodes, device=i.device)
     mate = node.index_copy(0, i, j).index_copy_(0, j, i)
     is_first = node <= mate

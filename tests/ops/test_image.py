@@ -15,7 +15,7 @@ from gmpool.ops.segment import Segments
 def merged(
     sizes: list[int], directed: bool, weighted: bool
 ) -> tuple[Adjacency, torch.Tensor, Segments]:
-    """A batch with some loops, in a mixed order, whose nodes are merged at random in their graphs."""
+    """A batch with some loops, in a mixed order, with nodes merged at random in their graphs."""
     batch = random_batch(sizes, 2, directed=directed, weighted=weighted)
     N = len(batch.x)
     loops = torch.arange(0, N, 3).expand(2, -1)
