@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from gmpool.data.clustering import clusterings
-from gmpool.data.haar import Basis, Ints, extended_basis, top_basis
+from gmpool.data.colours import Ints
+from gmpool.data.haar import Basis, extended_basis, top_basis
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.structure import small_int
@@ -74,13 +75,11 @@ def make_chain(graphs: PackedGraphs, levels: int, table: Ints | None = None) -> 
         coarse = _coarse(below, parent, counts)
         made.append((parent, below, coarse))
         below, node = coarse, above
-    basis: Basis | None = None
-    chain: list[Level] = []
-    for parent, below, coarse in reversed(made):
-        chain.insert(0, _level(parent, below, coarse, basis))
-        known = top_basis(len(graphs)) if basis is None else basis
-        basis = extended_basis(known, parent, coarse.node_ptr.numpy())
-    return tuple(chain)
+    bases = [top_basis(len(graphs))]  # of the coarse graphs; the last one need not be kept
+    for parent, _, coarse in reversed(made[1:]):
+        bases.insert(0, extended_basis(bases[0], parent, coarse.node_ptr.numpy()))
+    kept = [*bases[:-1], None]
+    return tuple(_level(*parts, basis) for parts, basis in zip(made, kept, strict=True))
 
 
 def cluster_table(graphs: PackedGraphs, levels: int) -> Ints:

@@ -14,14 +14,14 @@ import torch
 
 from gmpool.data import store
 from gmpool.data.chain import Chain, cluster_table, make_chain
-from gmpool.data.haar import Ints
+from gmpool.data.colours import Ints
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.sources import cache_dir
 from gmpool.data.structure import small_int
 from gmpool.errors import DataError
 
 _log = logging.getLogger(__name__)
-FORMAT = "gmpool-chain-1"
+FORMAT = "gmpool-chain-2"
 WORTH_A_FILE_S = 1.0  # what is clustered in less time is clustered again
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from gmpool.data.packed import PackedGraphs
 
 Colours = NDArray[np.uint64]
+Ints = NDArray[np.int64]
 
 
 def mix(numbers: NDArray[Any]) -> Colours:
@@ -36,7 +37,7 @@ def sums_between(values: Colours, ptr: NDArray[Any]) -> Colours:
     return running[ptr[1:]] - running[ptr[:-1]]
 
 
-def refinements(graphs: PackedGraphs, iterations: int) -> list[NDArray[Any]]:
+def refinements(graphs: PackedGraphs, iterations: int) -> list[Ints]:
     """Colours 0, 1, … of all nodes of the set after 0, 1, … iterations. (iterations + 1) × [N]
 
     The first are the nodes' features, row by row; categories of edges colour the edges.
@@ -81,6 +82,6 @@ def _rows(cat: Tensor | None, count: int, floats: Tensor | None = None) -> Colou
     return number
 
 
-def _numbered(colours: Colours) -> NDArray[Any]:
+def _numbered(colours: Colours) -> Ints:
     """The same colours as 0, 1, …"""
     return np.unique(colours, return_inverse=True)[1]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from gmpool.data.colours import Ints
 
 
 class Basis(NamedTuple):

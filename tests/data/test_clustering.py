@@ -5,9 +5,10 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from sklearn.manifold import spectral_embedding
 
 from gmpool.data import clustering
-from gmpool.data.clustering import canonical_order, clusterings
+from gmpool.data.clustering import canonical_order, clusterings, embedding
 
 
 def arrays(graph: nx.Graph) -> tuple[int, np.ndarray, np.ndarray]:
@@ -89,6 +90,15 @@ def test_heavy_edges_hold_together() -> None:
     assert len({*pairs[:, 0].tolist(), *cluster[10:].tolist()}) == 7
 
 
+def test_embedding_is_that_of_scikit_learn() -> None:
+    generator = np.random.default_rng(0)
+    affinity = generator.random((30, 30))
+    affinity += affinity.T
+    theirs = spectral_embedding(affinity, n_components=16, drop_first=False, random_state=0)
+    ours = embedding(affinity, 16)
+    np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-8)
+
+
 def test_clusters_are_numbered_by_degree() -> None:
     graph = nx.random_labeled_tree(30, seed=3)
     (cluster,) = clusterings(*arrays(graph), None, 2)
@@ -100,14 +110,21 @@ def test_clusters_are_numbered_by_degree() -> None:
     assert (np.diff(cut) <= 0).all()
 
 
-def test_equal_graphs_are_clustered_once() -> None:
+def test_equal_graphs_are_clustered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     size, source, target = arrays(nx.random_labeled_tree(11, seed=5))
-    clustering._chain.cache_clear()
     first = clusterings(size, source, target, None, 3)
+    monkeypatch.setattr(clustering, "_chain", lambda *_: pytest.fail("clustered again"))
     new = np.random.default_rng(0).permutation(size)
     other = clusterings(size, new[source], new[target], None, 3)
-    assert clustering._chain.cache_info().misses == 1
     np.testing.assert_array_equal(first[1], other[1])
+
+
+def test_the_latest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clustering, "_KNOWN", known := {})
+    monkeypatch.setattr(clustering, "KEPT", 3)
+    for size in range(3, 9):
+        clusterings(*arrays(nx.path_graph(size)), None, 2)
+    assert [len(found[0]) for found in known.values()] == [6, 7, 8]
 
 
 def test_direction_and_sign_do_not_count() -> None:
