@@ -7,7 +7,8 @@ With node i in graph b(i), and H heads that share the rows z_i:
 The three are closed under differentiation: the derivatives of each are the other two.
 
 Small graphs go through embedding_bag, whose bags are (head, graph, k) or nodes; large graphs are
-one matrix product each, which reads Z once. Which is cheaper is decided by counting operations.
+one matrix product each, which reads Z once. Which is cheaper is decided by counting operations. On
+a GPU with Triton one kernel each serves all sizes (triton_grouped.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops import gpu
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import add_products, wide
@@ -90,6 +92,10 @@ def collect_kernel(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) 
     (N, H, K), B = a.shape, ptr.shape[0] - 1
     if N == 0:
         return [z.new_zeros(H, B, K, z.shape[1]) for z in blocks]
+    if gpu.usable(blocks[0]):
+        from gmpool.ops import triton_grouped
+
+        return triton_grouped.collect(a, blocks, order, ptr)
     if is_large(N, H * K, sum(z.shape[1] for z in blocks), B):
         parts = sorted_rows(a.reshape(N, H * K), order, ptr)
         return [_collect_by_graph(parts, z, order, ptr, H, K) for z in blocks]
@@ -129,6 +135,10 @@ def spread_kernel(
     weight = a.reshape(N, H * K)
     if N == 0 or H * K == 0:
         return [o.new_zeros(N, o.shape[3]) for o in blocks]
+    if gpu.usable(blocks[0]):
+        from gmpool.ops import triton_grouped
+
+        return triton_grouped.spread(a, blocks, order, ptr)
     if is_large(N, H * K, sum(o.shape[3] for o in blocks), B):
         parts = sorted_rows(weight, order, ptr)
         outs = []
@@ -151,9 +161,13 @@ def match_kernel(
 ) -> Tensor:
     """Z Oᵀ, summed over blocks of columns of both."""
     N, (H, B, K, _) = batch.shape[0], os[0].shape
+    if N * H * K == 0:
+        return zs[0].new_zeros(N, H, K)
+    if gpu.usable(zs[0]):
+        from gmpool.ops import triton_grouped
+
+        return triton_grouped.match(zs, os, order, ptr)
     scores = zs[0].new_zeros(N, H, K)
-    if scores.numel() == 0:
-        return scores
     if is_large(N, H * K, sum(z.shape[1] for z in zs), B):
         out = scores.view(N, H * K)
         for z, o in zip(zs, os, strict=True):

@@ -10,8 +10,11 @@ No key or value is ever built per node. What is kept for the backward pass is Z 
 Z comes as blocks of columns (one, or one per layer with jumping knowledge), so that nobody has to
 copy them together and their gradients apart; Aᵀ Z comes back in the same blocks.
 
-It is one operator with a fused backward; a gradient that will itself be differentiated, and
-replicas, are composed of the operators of grouped.py and segment.py instead.
+It is one operator with a fused backward, and R replicas with seeds of their own are one call of it:
+M [R, D, H·K] and c [R, H·K], replica r having the r-th part of the rows and of the graphs. A
+gradient that will itself be differentiated is composed of the operators of grouped.py and
+segment.py instead. On a GPU with Triton each pass is one kernel (triton_attention.py) that makes A
+on the way; it is written to memory only for those who ask for it.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops import gpu
 from gmpool.ops.grouped import (
-    collect,
     collect_kernel,
     collect_reference,
     match,
@@ -31,7 +34,7 @@ from gmpool.ops.grouped import (
     spread_kernel,
     union_index,
 )
-from gmpool.ops.replicas import lead
+from gmpool.ops.replicas import flat, lead
 from gmpool.ops.segment import (
     Segments,
     segment_gather,
@@ -45,25 +48,33 @@ Attended = tuple[list[Tensor], Tensor, Tensor]
 
 
 def seed_attention(
-    blocks: list[Tensor], m: Tensor, c: Tensor, segments: Segments, num_heads: int, axis: str
+    blocks: list[Tensor],
+    m: Tensor,
+    c: Tensor,
+    segments: Segments,
+    num_heads: int,
+    axis: str,
+    *,
+    want_a: bool = True,
 ) -> Attended:
     """(blocks of Aᵀ Z [H, B, K, D_l], Aᵀ 1 [H, B, K], A [N, H, K]).
 
     blocks: Z as columns [N, D_l]; m [D, H·K], c [H·K]
+    want_a: without it A may come back empty, which on a GPU saves its memory.
     """
     if m.shape[1] == num_heads and axis == "seeds":
-        return _one_seed(blocks, segments, num_heads)
+        return _one_seed(blocks, segments, num_heads, want_a)
     index = (segments.batch, segments.order, segments.ptr)
-    *pooled, mass, a = _attend(blocks, m, c, *index, num_heads, axis)
+    *pooled, mass, a, _ = _attend(blocks, m[None], c[None], *index, num_heads, axis, want_a)
     return pooled, mass, a
 
 
-def _one_seed(blocks: list[Tensor], segments: Segments, H: int) -> Attended:
+def _one_seed(blocks: list[Tensor], segments: Segments, H: int, want_a: bool) -> Attended:
     """A softmax over one seed is 1: pooling is a sum, and there is no score to differentiate."""
     B, z = segments.num_graphs, blocks[0]
     sums = [segment_sum(z, segments)[None, :, None].expand(H, B, 1, -1) for z in blocks]
     mass = segments.counts.to(z.dtype)[None, :, None].expand(H, B, 1)
-    return sums, mass, z.new_ones(z.shape[0], H, 1)
+    return sums, mass, z.new_ones(z.shape[0] if want_a else 0, H, 1)
 
 
 def seed_softmax(scores: Tensor, segments: Segments, axis: str) -> Tensor:
@@ -87,18 +98,33 @@ def _softmax_backward(a: Tensor, da: Tensor, segments: Segments, axis: str) -> T
     return weighted - a * segment_gather(total, segments).view_as(a)
 
 
-def _by_block(t: Tensor, blocks: list[Tensor]) -> tuple[Tensor, ...]:
-    """Rows of t [D, ·] apart as the columns of Z are."""
-    return t.split([z.shape[1] for z in blocks])
+def _by_block(m: Tensor, blocks: list[Tensor]) -> tuple[Tensor, ...]:
+    """Rows of m [R, D, ·] apart as the columns of Z are."""
+    return m.split([z.shape[1] for z in blocks], dim=1)
+
+
+def _by_replica(rows: Tensor, R: int) -> Tensor:
+    """[R·n, ·] -> [R, n, ·]"""
+    return rows.unflatten(0, (R, rows.shape[0] // R))
 
 
 def _scores(blocks: list[Tensor], m: Tensor, c: Tensor) -> Tensor:
     """Z M + c. [N, H·K]"""
-    first, *others = zip(blocks, _by_block(m, blocks), strict=True)
-    scores = torch.addmm(c, *first)
-    for z, m_l in others:
-        scores = torch.addmm(scores, z, m_l)
-    return scores
+    scores = c[:, None]
+    for z, m_l in zip(blocks, _by_block(m, blocks), strict=True):
+        if m.shape[0] == 1:
+            scores = torch.addmm(scores[0], z, m_l[0])[None]
+        else:
+            scores = torch.baddbmm(scores, _by_replica(z, m.shape[0]), m_l)
+    return scores.flatten(0, 1)
+
+
+def _dm(blocks: list[Tensor], ds: Tensor, R: int) -> Tensor:
+    """Zᵀ ∂s of each replica. [R, D, H·K]"""
+    if R == 1:
+        return torch.cat([z.t() @ ds for z in blocks])[None]
+    per_replica = _by_replica(ds, R)
+    return torch.cat([_by_replica(z, R).mT @ per_replica for z in blocks], dim=1)
 
 
 def _mass(a: Tensor, segments: Segments) -> Tensor:
@@ -121,6 +147,15 @@ def seed_attention_reference(
     return collect_reference(a, z, segments), mass, a
 
 
+def _fused(blocks: list[Tensor], num_slots: int, num_heads: int, axis: str) -> Any:
+    """How the kernels for the GPU cut their work (triton_tiles.Tiles); None where they cannot."""
+    if not gpu.usable(blocks[0]):
+        return None
+    from gmpool.ops.triton_tiles import Tiles
+
+    return Tiles.of([z.shape[1] for z in blocks], num_heads, num_slots, axis)
+
+
 @torch.library.custom_op("gmpool::seed_attention", mutates_args=())
 def _attend(
     blocks: list[Tensor],
@@ -131,50 +166,67 @@ def _attend(
     ptr: Tensor,
     num_heads: int,
     axis: str,
+    want_a: bool,
 ) -> list[Tensor]:
-    """[*blocks of Aᵀ Z, Aᵀ 1, A]"""
-    segments, dtype = Segments(batch, order, ptr), blocks[0].dtype
+    """[*blocks of Aᵀ Z, Aᵀ 1, A, log Σ e^s]; the last is for the kernels' backward over nodes."""
+    segments, z, HK = Segments(batch, order, ptr), blocks[0], m.shape[2]
+    tiles = _fused(blocks, HK, num_heads, axis)
+    if tiles is not None and z.shape[0]:
+        from gmpool.ops.triton_attention import forward
+
+        outs, mass, a, lse = forward(blocks, m, c, batch, order, ptr, axis, want_a, tiles)
+        return [*outs, mass, a, lse]
     zs = [wide(z) for z in blocks]
     scores = _scores(zs, wide(m), wide(c)).unflatten(1, (num_heads, -1))
     a = seed_softmax(scores, segments, axis).contiguous()
     pooled = collect_kernel(a, zs, order, ptr)
-    return [t.to(dtype) for t in (*pooled, _mass(a, segments).contiguous(), a)]
+    lse = z.new_zeros(*_lse_shape(tiles, m, ptr, axis), dtype=torch.float32)
+    return [*(t.to(z.dtype) for t in (*pooled, _mass(a, segments).contiguous(), a)), lse]
+
+
+def _lse_shape(tiles: Any, m: Tensor, ptr: Tensor, axis: str) -> tuple[int, int]:
+    return 0 if tiles is None or axis == "seeds" else ptr.shape[0] - 1, m.shape[2]
 
 
 @_attend.register_fake
-def _(
-    blocks: list[Tensor],
-    m: Tensor,
-    c: Tensor,
-    batch: Tensor,
-    order: Tensor,
-    ptr: Tensor,
-    num_heads: int,
-    axis: str,
-) -> list[Tensor]:
-    z, H, K, B = blocks[0], num_heads, m.shape[1] // num_heads, ptr.shape[0] - 1
-    pooled = [z.new_empty(H, B, K, block.shape[1]) for block in blocks]
-    return [*pooled, z.new_empty(H, B, K), z.new_empty(z.shape[0], H, K)]
+def _(blocks: list[Tensor], m: Tensor, c: Tensor, *rest: Any) -> list[Tensor]:
+    _, _, ptr, H, axis, want_a = rest
+    z, HK, B = blocks[0], m.shape[2], ptr.shape[0] - 1
+    tiles = _fused(blocks, HK, H, axis)
+    pooled = [z.new_empty(H, B, HK // H, block.shape[1]) for block in blocks]
+    a = z.new_empty(z.shape[0] if want_a or tiles is None else 0, H, HK // H)
+    lse = z.new_empty(*_lse_shape(tiles, m, ptr, axis), dtype=torch.float32)
+    return [*pooled, z.new_empty(H, B, HK // H), a, lse]
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
-    blocks, m, _, batch, order, ptr, _, ctx.axis = inputs
-    ctx.save_for_backward(m, output[-1], batch, order, ptr, *blocks)
+    blocks, m, c, batch, order, ptr, _, ctx.axis, _ = inputs
+    *pooled, _, a, lse = output
+    # Only the kernels' backward over nodes reads Aᵀ Z again.
+    kept = pooled if lse.shape[0] else []
+    ctx.num_kept = len(kept)
+    ctx.save_for_backward(m, c, a, lse, batch, order, ptr, *blocks, *kept)
 
 
 def _backward(ctx: Any, grads: list[Tensor]) -> tuple[Any, ...]:
-    m, a, batch, order, ptr, *blocks = ctx.saved_tensors
-    *g, g_mass, g_a = grads
+    m, c, a, lse, batch, order, ptr, *rest = ctx.saved_tensors
+    num_blocks = len(rest) - ctx.num_kept
+    blocks, pooled = rest[:num_blocks], rest[num_blocks:]
+    *g, g_mass, g_a, _ = grads
     # Grad mode is on here only when the gradient itself will be differentiated.
     backward: Any = _backward_composed if torch.is_grad_enabled() else _attend_backward
-    *dz, dm, dc = backward(blocks, m, a, g, g_mass, g_a, batch, order, ptr, ctx.axis)
-    return dz, dm, dc, None, None, None, None, None
+    index = (batch, order, ptr)
+    *dz, dm, dc = backward(blocks, m, c, a, pooled, lse, g, g_mass, g_a, *index, ctx.axis)
+    return dz, dm, dc, None, None, None, None, None, None
 
 
 def _backward_composed(
     blocks: list[Tensor],
     m: Tensor,
+    c: Tensor,
     a: Tensor,
+    pooled: list[Tensor],
+    lse: Tensor,
     g: list[Tensor],
     g_mass: Tensor,
     g_a: Tensor,
@@ -183,23 +235,32 @@ def _backward_composed(
     ptr: Tensor,
     axis: str,
 ) -> list[Tensor]:
-    segments = Segments(batch, order, ptr)
-    da = segment_gather(g_mass.transpose(0, 1).flatten(1), segments).view_as(a) + g_a
+    segments, R = Segments(batch, order, ptr), m.shape[0]
+    kept = a.shape[0] == batch.shape[0]
+    if not kept:
+        scores = _scores(blocks, m, c).unflatten(1, (g_mass.shape[0], -1))
+        a = seed_softmax(scores, segments, axis)
+    da = segment_gather(g_mass.transpose(0, 1).flatten(1), segments).view_as(a)
+    if kept:
+        da = da + g_a
     for z, g_l in zip(blocks, g, strict=True):
         da = da + match(z, g_l, segments)
     ds = _softmax_backward(a, da, segments, axis).flatten(1)  # [N, H·K]
     dz = [
-        spread(a, g_l, segments) + ds @ m_l.t()
+        spread(a, g_l, segments) + (_by_replica(ds, R) @ m_l.mT).flatten(0, 1)
         for g_l, m_l in zip(g, _by_block(m, blocks), strict=True)
     ]
-    return [*dz, torch.cat([z.t() @ ds for z in blocks]), ds.sum(0)]
+    return [*dz, _dm(blocks, ds, R), _by_replica(ds, R).sum(1)]
 
 
 @torch.library.custom_op("gmpool::seed_attention_backward", mutates_args=())
 def _attend_backward(
     blocks: list[Tensor],
     m: Tensor,
+    c: Tensor,
     a: Tensor,
+    pooled: list[Tensor],
+    lse: Tensor,
     g: list[Tensor],
     g_mass: Tensor,
     g_a: Tensor,
@@ -209,7 +270,18 @@ def _attend_backward(
     axis: str,
 ) -> list[Tensor]:
     """[*∂z, ∂m, ∂c], with one buffer for each block of ∂z = A g + ∂s Mᵀ."""
-    segments = Segments(batch, order, ptr)
+    segments, z, R = Segments(batch, order, ptr), blocks[0], m.shape[0]
+    tiles = _fused(blocks, m.shape[2], g_mass.shape[0], axis)
+    if tiles is not None and z.shape[0]:
+        from gmpool.ops.triton_attention_backward import backward
+
+        extra, g_a_ = None, g_a if g_a.shape[0] else None
+        if g_a_ is not None and axis == "nodes":
+            extra = segment_sum((wide(a) * wide(g_a)).flatten(1), segments)
+        dz, dm, dc = backward(
+            blocks, m, c, g, g_mass, g_a_, lse, pooled, extra, order, ptr, axis, tiles
+        )
+        return [*dz, dm.to(m.dtype), dc.to(m.dtype)]
     zs, gs, a_ = [wide(z) for z in blocks], [wide(t) for t in g], wide(a)
     da = match_kernel(zs, gs, batch, order, ptr) + wide(g_a)
     per_graph = wide(g_mass).transpose(0, 1).flatten(1)  # [B, H·K]
@@ -217,42 +289,27 @@ def _attend_backward(
     ds = _softmax_backward(a_, da, segments, axis).flatten(1)  # [N, H·K]
     dz = spread_kernel(a_, gs, batch, order, ptr)
     for dz_l, m_l in zip(dz, _by_block(wide(m), blocks), strict=True):
-        dz_l.addmm_(ds, m_l.t())
-    dm = torch.cat([z.t() @ ds for z in zs])
-    return [*(t.to(a.dtype) for t in dz), dm.to(m.dtype), ds.sum(0).to(m.dtype)]
+        _by_replica(dz_l, R).baddbmm_(_by_replica(ds, R), m_l.mT)
+    dm, dc = _dm(zs, ds, R), _by_replica(ds, R).sum(1)
+    return [*(t.to(z.dtype) for t in dz), dm.to(m.dtype), dc.to(m.dtype)]
 
 
 @_attend_backward.register_fake
-def _(blocks: list[Tensor], m: Tensor, *rest: Any) -> list[Tensor]:
-    return [*map(torch.empty_like, blocks), torch.empty_like(m), m.new_empty(m.shape[1])]
+def _(blocks: list[Tensor], m: Tensor, c: Tensor, *rest: Any) -> list[Tensor]:
+    return [*(z.new_empty(z.shape) for z in blocks), m.new_empty(m.shape), c.new_empty(c.shape)]
 
 
 _attend.register_autograd(_backward, setup_context=_save)
 
 
 @_attend.register_vmap
-def _(
-    info: Any,
-    in_dims: Any,
-    blocks: list[Tensor],
-    m: Tensor,
-    c: Tensor,
-    batch: Tensor,
-    order: Tensor,
-    ptr: Tensor,
-    num_heads: int,
-    axis: str,
-) -> Any:
-    # Each replica has seeds of its own, so its scores are a batched product; the rest is a union.
-    R = info.batch_size
+def _(info: Any, in_dims: Any, blocks: list[Tensor], m: Tensor, c: Tensor, *rest: Any) -> Any:
+    # Rows, graphs, M and c of the replicas one after the other: the same operator again.
+    R, (batch, order, ptr, *options) = info.batch_size, rest
     rows = [lead(z, dim, R) for z, dim in zip(blocks, in_dims[0], strict=True)]  # [R, N, D_l]
-    scores = lead(c, in_dims[2], R)[:, None]
-    widths = [z.shape[2] for z in rows]
-    for z, m_l in zip(rows, lead(m, in_dims[1], R).split(widths, dim=1), strict=True):
-        scores = torch.baddbmm(scores, z, m_l)
     N, B = rows[0].shape[1], lead(ptr, in_dims[5], R).shape[1] - 1
-    segments = Segments(*union_index(R, in_dims[3:6], N, B, (batch, order, ptr)))
-    a = seed_softmax(scores.flatten(0, 1).unflatten(1, (num_heads, -1)), segments, axis)
-    pooled = [collect(a, z.flatten(0, 1), segments) for z in rows]
-    per_graph = [t.unflatten(1, (R, B)) for t in (*pooled, _mass(a, segments))]
-    return [*per_graph, a.unflatten(0, (R, N))], [*[1] * len(per_graph), 0]
+    index = union_index(R, in_dims[3:6], N, B, (batch, order, ptr))
+    zs, seeds = [z.flatten(0, 1) for z in rows], (flat(m, in_dims[1], R), flat(c, in_dims[2], R))
+    *per_graph, a, lse = _attend(zs, *seeds, *index, *options)
+    outputs = [*(t.unflatten(1, (R, B)) for t in per_graph), _by_replica(a, R), _by_replica(lse, R)]
+    return outputs, [*[1] * len(per_graph), 0, 0]

@@ -20,11 +20,13 @@ class Segments:
     batch [N]: graph of each node, in any order.
     order [N]: the nodes sorted by graph (0 … N-1 when batch is sorted).
     ptr [B+1]: graph b's nodes are order[ptr[b]:ptr[b+1]]; a graph may be empty.
+    real [B]: 1 for a graph that counts, 0 for one that only fills up a batch; None: all count.
     """
 
     batch: Tensor
     order: Tensor
     ptr: Tensor
+    real: Tensor | None = None
 
     @classmethod
     def from_batch(
@@ -53,6 +55,11 @@ class Segments:
         ptr = size * torch.arange(num_graphs + 1, device=device)
         return cls(order // size, order, ptr)
 
+    def with_rows(self, size: int) -> Segments:
+        """The same graphs when each has `size` rows."""
+        uniform = Segments.uniform(self.num_graphs, size, self.ptr.device)
+        return Segments(uniform.batch, uniform.order, uniform.ptr, self.real)
+
     @property
     def num_graphs(self) -> int:
         return self.ptr.shape[0] - 1
@@ -61,6 +68,13 @@ class Segments:
     def counts(self) -> Tensor:
         """Nodes per graph. [B]"""
         return self.ptr[1:] - self.ptr[:-1]
+
+    def mean_over_graphs(self, values: Tensor) -> Tensor:
+        """Mean of one number per graph, over the graphs that count. [B] -> []"""
+        if self.real is None:
+            return values.mean()
+        real = self.real.to(values.dtype)
+        return (values * real).sum() / real.sum().clamp(min=1)
 
     @property
     def pattern(self) -> Pattern:

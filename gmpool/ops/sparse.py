@@ -9,8 +9,8 @@ these two kernels, without a sort and without a scatter.
 
 The CPU kernel of spmm is PyTorch's embedding_bag, which sums weighted rows of a table per bag: that
 is an spmm by another name, vectorised and threaded, and on the batches of this field faster than
-the sparse CSR product and far faster than index_add (`gmpool bench ops`). sddmm is PyTorch's
-sampled_addmm.
+the sparse CSR product and far faster than index_add (`gmpool bench ops`). On a GPU with Triton it
+is a kernel of ours (triton_spmm.py). sddmm is PyTorch's sampled_addmm.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops import gpu
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
 
 
@@ -115,9 +116,13 @@ def _spmm(
     to_t: Tensor | None,
     from_t: Tensor | None,
 ) -> Tensor:
-    table = wide(x).contiguous()
     if col.numel() == 0:
         return x.new_zeros(rowptr.numel() - 1, x.shape[1])
+    if gpu.usable(x):
+        from gmpool.ops import triton_spmm
+
+        return triton_spmm.spmm(x, weight, rowptr, col)
+    table = wide(x).contiguous()
     weight = None if weight is None else weight.detach().to(table.dtype)
     # embedding_bag(weight, indices, offsets, scale_grad, mode=sum, sparse, weights, include_last)
     y = torch.embedding_bag(table, col, rowptr.to(col.dtype), False, 0, False, weight, True)[0]

@@ -1,0 +1,127 @@
+"""How a ragged batch is cut into chunks of at most CH nodes, and sums over several of them.
+
+Graph b owns the slots ptr[b] // CH + b … ptr[b+1] // CH + b: enough for its ⌈n/CH⌉ chunks, at
+least one, at most one too many. So a graph's slots are known without a sum over the graphs before
+it, there are N // CH + B of them whatever the sizes, and the graph after a slot is the same or the
+next. Each program walks along a run of neighbouring slots. A sum that a run's border cuts in two
+is left in parts: row 2p + 1 for what begins in program p and ends in a later one, row 2p for what
+began before; they are added in order afterwards.
+"""
+
+# Triton reads a kernel's annotations itself, and is an optional package without types.
+# mypy: allow-untyped-defs, disable-error-code="import-untyped, import-not-found"
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from gmpool.ops.gpu import num_programs
+
+MERGE_WIDTH, MERGE_ROWS = 128, 32
+
+
+class Plan(NamedTuple):
+    """Grid of a walk along all slots; every number follows from shapes."""
+
+    chunk: int  # CH: nodes of a chunk
+    slots: int
+    run: int  # slots of one program
+    programs: int
+
+    @classmethod
+    def of(
+        cls, num_nodes: int, num_graphs: int, chunk: int, device: torch.device, per_sm: int
+    ) -> Plan:
+        slots = num_nodes // chunk + num_graphs
+        run = max(1, triton.cdiv(slots, num_programs(device, per_sm)))
+        return cls(chunk, slots, run, triton.cdiv(slots, run))
+
+
+@triton.jit
+def first_slot(ptr, b, CH: tl.constexpr):
+    return tl.load(ptr + b).to(tl.int64) // CH + b
+
+
+@triton.jit
+def last_slot(start, end, b, CH: tl.constexpr):
+    """The last slot that graph b needs; an empty graph needs one, too."""
+    return start // CH + b + tl.maximum(tl.cdiv(end - start, CH), 1) - 1
+
+
+@triton.jit
+def graph_at(ptr, B, slot, CH: tl.constexpr):
+    """The graph that owns a slot: the last one whose first slot is not after it."""
+    low = slot * 0
+    high = low + B - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        inside = first_slot(ptr, middle, CH) <= slot
+        low = tl.where(inside, middle, low)
+        high = tl.where(inside, high, middle - 1)
+    return low
+
+
+@triton.jit
+def chunk_at(ptr, order, b, slot, CH: tl.constexpr):
+    """(start and end of graph b, place of the slot's chunk, its nodes, which of them there are)"""
+    start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
+    at = start + (slot - start // CH - b) * CH
+    place = at + tl.arange(0, CH)
+    inside = place < end
+    return start, end, at, tl.load(order + place, mask=inside, other=0).to(tl.int64), inside
+
+
+@triton.jit
+def cut_rows(ptr, B, group_size, run, CH: tl.constexpr):
+    """What lies across the border between program p and the next, for program p of a merge.
+
+    (group of graphs, number of parts); no parts unless the group begins in program p.
+    """
+    p = tl.program_id(0)
+    border = (p + 1) * run
+    group = graph_at(ptr, B, border - 1, CH) // group_size
+    begin = first_slot(ptr, group * group_size, CH)
+    b = (group + 1) * group_size - 1
+    start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
+    last = last_slot(start, end, b, CH)
+    return group, tl.where((begin >= p * run) & (last >= border), last // run - p + 1, 0)
+
+
+@triton.jit(do_not_specialize=["B", "group_size", "run", "parts"])
+def _merge_sum(
+    part, out, ptr, B, group_size, run, parts,
+    WIDTH: tl.constexpr, INNER: tl.constexpr, CH: tl.constexpr, ROWS: tl.constexpr,
+    BW: tl.constexpr,
+):  # fmt: skip
+    group, count = cut_rows(ptr, B, group_size, run, CH)
+    if count > 0:
+        w = tl.program_id(1) * BW + tl.arange(0, BW)
+        outer, inner = (w // INNER).to(tl.int64), w % INNER
+        acc = tl.zeros([ROWS, BW], tl.float32)
+        for step in range(tl.cdiv(count, ROWS)):
+            j = step * ROWS + tl.arange(0, ROWS)
+            row = 2 * (tl.program_id(0) + j) + (j == 0)
+            at = (outer[None, :] * parts + row[:, None]) * INNER + inner[None, :]
+            inside = (j < count)[:, None] & (w < WIDTH)[None, :]
+            acc += tl.load(part + at, mask=inside, other=0.0)
+        at = (outer * (B // group_size) + group) * INNER + inner
+        tl.store(out + at, tl.sum(acc, 0).to(out.dtype.element_ty), mask=w < WIDTH)
+
+
+def merge_sum(part: Tensor, out: Tensor, ptr: Tensor, plan: Plan, group_size: int = 1) -> None:
+    """Write to `out` what the borders of runs cut.
+
+    part [O, 2P, I...], out [O, groups, I...]: a group is `group_size` graphs in a row.
+    """
+    if plan.programs < 2:
+        return
+    inner = out[0, 0].numel()
+    width = out.shape[0] * inner
+    _merge_sum[(plan.programs - 1, triton.cdiv(width, MERGE_WIDTH))](
+        part, out, ptr, ptr.shape[0] - 1, group_size, plan.run, 2 * plan.programs,
+        width, inner, plan.chunk, MERGE_ROWS, MERGE_WIDTH,
+    )  # fmt: skip

@@ -1,0 +1,203 @@
+"""collect, spread and match on the GPU: see grouped.py for what they mean.
+
+A program walks along chunks of nodes (triton_chunks.py) with a block of columns or of the H·K
+slots; small graphs and a graph of a million nodes take the same path.
+"""
+
+# Triton reads a kernel's annotations itself, and is an optional package without types.
+# mypy: allow-untyped-defs, disable-error-code="import-untyped, import-not-found"
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from gmpool.ops.gpu import on_device, precision
+from gmpool.ops.triton_chunks import (
+    Plan,
+    chunk_at,
+    first_slot,
+    graph_at,
+    last_slot,
+    merge_sum,
+)
+
+CHUNK = 64  # nodes
+# A product of tiles needs 16 of each; above the upper bounds a tf32x3 product spills registers.
+MIN_BLOCK, MAX_COLUMNS, MAX_SLOTS = 16, 64, 32
+LAUNCH, PROGRAMS_PER_SM = {"num_warps": 4, "num_stages": 1}, 4
+
+
+def block_of(size: int, most: int) -> int:
+    return max(MIN_BLOCK, min(triton.next_power_of_2(size), most))
+
+
+@triton.jit
+def _slot_rows(hk, b, graphs, K: tl.constexpr):
+    """Rows of graph b in [H, graphs, K, ·], flattened."""
+    return ((hk // K).to(tl.int64) * graphs + b) * K + hk % K
+
+
+@triton.jit(do_not_specialize=["B", "slots", "run", "parts"])
+def _collect(
+    a, z, order, ptr, out, part, B, slots, run, parts,
+    D: tl.constexpr, STRIDE: tl.constexpr, H: tl.constexpr, K: tl.constexpr, CH: tl.constexpr,
+    BD: tl.constexpr, BH: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    first = tl.program_id(0) * run
+    last = tl.minimum(first + run, slots)
+    d = tl.program_id(1) * BD + tl.arange(0, BD)
+    hk = tl.program_id(2) * BH + tl.arange(0, BH)
+    b = graph_at(ptr, B, first, CH)
+    acc = tl.zeros([BD, BH], tl.float32)
+    for slot in range(first, last):
+        b += (slot >= first_slot(ptr, b + 1, CH)).to(tl.int32)
+        start, end, at, node, inside = chunk_at(ptr, order, b, slot, CH)
+        if at < end:
+            rows = tl.load(
+                z + node[:, None] * STRIDE + d[None, :],
+                mask=inside[:, None] & (d < D)[None, :], other=0.0,
+            ).to(tl.float32)  # fmt: skip
+            weight = tl.load(
+                a + node[:, None] * (H * K) + hk[None, :],
+                mask=inside[:, None] & (hk < H * K)[None, :], other=0.0,
+            ).to(tl.float32)  # fmt: skip
+            acc += tl.dot(tl.trans(rows), weight, input_precision=PRECISION)
+        final = last_slot(start, end, b, CH)
+        if (slot == final) | ((slot < final) & (slot + 1 == last)):
+            mask = (d < D)[:, None] & (hk < H * K)[None, :]
+            began = start // CH + b >= first
+            if began & (slot == final):
+                at_out = out + _slot_rows(hk, b, B, K)[None, :] * D + d[:, None]
+                tl.store(at_out, acc.to(out.dtype.element_ty), mask=mask)
+            else:
+                row = _slot_rows(hk, 2 * tl.program_id(0) + began, parts, K)
+                tl.store(part + row[None, :] * D + d[:, None], acc, mask=mask)
+            acc = tl.zeros([BD, BH], tl.float32)
+
+
+@triton.jit(do_not_specialize=["B", "slots", "run"])
+def _spread(
+    a, o, order, ptr, out, B, slots, run,
+    D: tl.constexpr, H: tl.constexpr, K: tl.constexpr, CH: tl.constexpr,
+    BD: tl.constexpr, BH: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    first = tl.program_id(0) * run
+    d = tl.program_id(1) * BD + tl.arange(0, BD)
+    b = graph_at(ptr, B, first, CH)
+    for slot in range(first, tl.minimum(first + run, slots)):
+        b += (slot >= first_slot(ptr, b + 1, CH)).to(tl.int32)
+        _, end, at, node, inside = chunk_at(ptr, order, b, slot, CH)
+        if at < end:
+            acc = tl.zeros([CH, BD], tl.float32)
+            for block in range(tl.cdiv(H * K, BH)):
+                hk = block * BH + tl.arange(0, BH)
+                weight = tl.load(
+                    a + node[:, None] * (H * K) + hk[None, :],
+                    mask=inside[:, None] & (hk < H * K)[None, :], other=0.0,
+                ).to(tl.float32)  # fmt: skip
+                rows = tl.load(
+                    o + _slot_rows(hk, b, B, K)[:, None] * D + d[None, :],
+                    mask=(hk < H * K)[:, None] & (d < D)[None, :], other=0.0,
+                ).to(tl.float32)  # fmt: skip
+                acc += tl.dot(weight, rows, input_precision=PRECISION)
+            at_out = out + node[:, None] * D + d[None, :]
+            mask = inside[:, None] & (d < D)[None, :]
+            tl.store(at_out, acc.to(out.dtype.element_ty), mask=mask)
+
+
+@triton.jit(do_not_specialize=["B", "slots", "run"])
+def _match(
+    z, o, order, ptr, out, B, slots, run,
+    D: tl.constexpr, STRIDE: tl.constexpr, H: tl.constexpr, K: tl.constexpr, CH: tl.constexpr,
+    BD: tl.constexpr, BH: tl.constexpr, ADD: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    first = tl.program_id(0) * run
+    hk = tl.program_id(1) * BH + tl.arange(0, BH)
+    b = graph_at(ptr, B, first, CH)
+    for slot in range(first, tl.minimum(first + run, slots)):
+        b += (slot >= first_slot(ptr, b + 1, CH)).to(tl.int32)
+        _, end, at, node, inside = chunk_at(ptr, order, b, slot, CH)
+        if at < end:
+            at_out = out + node[:, None] * (H * K) + hk[None, :]
+            mask = inside[:, None] & (hk < H * K)[None, :]
+            acc = tl.zeros([CH, BH], tl.float32)
+            if ADD:
+                acc += tl.load(at_out, mask=mask, other=0.0).to(tl.float32)
+            row = _slot_rows(hk, b, B, K)
+            for block in range(tl.cdiv(D, BD)):
+                d = block * BD + tl.arange(0, BD)
+                rows = tl.load(
+                    z + node[:, None] * STRIDE + d[None, :],
+                    mask=inside[:, None] & (d < D)[None, :], other=0.0,
+                ).to(tl.float32)  # fmt: skip
+                against = tl.load(
+                    o + row[None, :] * D + d[:, None],
+                    mask=(d < D)[:, None] & (hk < H * K)[None, :], other=0.0,
+                ).to(tl.float32)  # fmt: skip
+                acc += tl.dot(rows, against, input_precision=PRECISION)
+            tl.store(at_out, acc.to(out.dtype.element_ty), mask=mask)
+
+
+def _rowwise(z: Tensor) -> Tensor:
+    return z if z.stride(1) == 1 else z.contiguous()
+
+
+def collect(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) -> list[Tensor]:
+    """a [N, H, K], blocks [N, D_l] -> [H, B, K, D_l] each"""
+    (N, H, K), B, a = a.shape, ptr.shape[0] - 1, a.contiguous()
+    plan = Plan.of(N, B, CHUNK, a.device, PROGRAMS_PER_SM)
+    outs = []
+    for z in map(_rowwise, blocks):
+        D = z.shape[1]
+        out = z.new_empty(H, B, K, D)
+        outs.append(out)
+        if out.numel() == 0:
+            continue
+        part = z.new_empty(H, 2 * plan.programs, K, D, dtype=torch.float32)
+        columns, slots = block_of(D, MAX_COLUMNS), block_of(H * K, MAX_SLOTS)
+        with on_device(z):
+            _collect[(plan.programs, triton.cdiv(D, columns), triton.cdiv(H * K, slots))](
+                a, z, order, ptr, out, part, B, plan.slots, plan.run, 2 * plan.programs,
+                D, z.stride(0), H, K, CHUNK, columns, slots, precision(z.dtype), **LAUNCH,
+            )  # fmt: skip
+            merge_sum(part, out, ptr, plan)
+    return outs
+
+
+def spread(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) -> list[Tensor]:
+    """a [N, H, K], blocks [H, B, K, D_l] -> [N, D_l] each"""
+    (N, H, K), B, a = a.shape, ptr.shape[0] - 1, a.contiguous()
+    plan = Plan.of(N, B, CHUNK, a.device, PROGRAMS_PER_SM)
+    outs = []
+    for o in blocks:
+        D = o.shape[3]
+        out = o.new_empty(N, D)
+        outs.append(out)
+        if out.numel() == 0:
+            continue
+        columns, slots = block_of(D, MAX_COLUMNS), block_of(H * K, MAX_SLOTS)
+        with on_device(o):
+            _spread[(plan.programs, triton.cdiv(D, columns))](
+                a, o.contiguous(), order, ptr, out, B, plan.slots, plan.run,
+                D, H, K, CHUNK, columns, slots, precision(o.dtype), **LAUNCH,
+            )  # fmt: skip
+    return outs
+
+
+def match(zs: list[Tensor], os: list[Tensor], order: Tensor, ptr: Tensor) -> Tensor:
+    """zs [N, D_l], os [H, B, K, D_l] -> [N, H, K], summed over the blocks"""
+    N, (H, B, K, _) = zs[0].shape[0], os[0].shape
+    out = zs[0].new_empty(N, H, K, dtype=torch.float32)
+    plan = Plan.of(N, B, CHUNK, out.device, PROGRAMS_PER_SM)
+    slots = block_of(H * K, MAX_SLOTS)
+    for i, (z, o) in enumerate(zip(map(_rowwise, zs), os, strict=True)):
+        D = z.shape[1]
+        with on_device(z):
+            _match[(plan.programs, triton.cdiv(H * K, slots))](
+                z, o.contiguous(), order, ptr, out, B, plan.slots, plan.run,
+                D, z.stride(0), H, K, CHUNK, block_of(D, MAX_COLUMNS), slots, i > 0,
+                precision(z.dtype), **LAUNCH,
+            )  # fmt: skip
+    return out.to(zs[0].dtype)
