@@ -98,16 +98,23 @@ class SeedAttention(MultiHeadAttention):
         return self.form == "absorbed"
 
     def forward(
-        self, seeds: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
+        self,
+        seeds: Tensor,
+        x: Tensor | Columns,
+        edges: AnyEdges,
+        segments: Segments,
+        *,
+        want_attention: bool = True,
     ) -> Attended:
         query = self.to_query(seeds)  # [K, D]
         form = self._absorbed if self._absorb(seeds.shape[0]) else self._direct
-        out, attention = form(self.heads(query), x, edges, segments)  # [H, B, K, D/H]
+        out, a = form(self.heads(query), x, edges, segments, want_attention)  # [H, B, K, D/H]
+        attention = a if want_attention else None
         out = out.permute(1, 2, 0, 3).flatten(2)  # [B, K, D]
         return Attended(self.project(out), query, attention)
 
     def _absorbed(
-        self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
+        self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments, want_a: bool
     ) -> tuple[Tensor, Tensor]:
         key, value = self.to_key, self.to_value
         assert isinstance(key, LinearConv)
@@ -119,7 +126,9 @@ class SeedAttention(MultiHeadAttention):
         by_head = (q * self.factor).permute(1, 2, 0)[:, :, None] * eye[:, None, :, None]
         queries = by_head.flatten(2).flatten(0, 1)
         m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
-        pooled, mass, a = seed_attention(blocks, m, c, segments, self.num_heads, self.softmax)
+        pooled, mass, a = seed_attention(
+            blocks, m, c, segments, self.num_heads, self.softmax, want_a=want_a
+        )
         B, K = pooled[0].shape[1:3]
         out = (mass[..., None] * self.heads(value.bias)[:, None, None]).flatten(1, 2)  # [H, B·K, d]
         w_value = value.weight.unflatten(0, (self.num_heads, -1)).transpose(1, 2)  # [H, D_in, d]
@@ -129,7 +138,7 @@ class SeedAttention(MultiHeadAttention):
         return out.unflatten(1, (B, K)), a
 
     def _direct(
-        self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments
+        self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments, want_a: bool
     ) -> tuple[Tensor, Tensor]:
         keys = self.heads(self.to_key(x, edges))  # [N, H, d]
         values = self.heads(self.to_value(x, edges))  # [N, H, d]

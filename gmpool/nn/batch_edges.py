@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gmpool.data.batch import CSR, GraphBatch
+from gmpool.data.fixed import FixedBatch
 from gmpool.ops.adjacency import Adjacency, Edges, inverse
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
@@ -16,7 +17,7 @@ from gmpool.ops.sparse import Pattern
 class BatchEdges(Edges):
     """Edges whose sorted forms come from the set's constants instead of from sorting."""
 
-    def __init__(self, batch: GraphBatch) -> None:
+    def __init__(self, batch: GraphBatch | FixedBatch) -> None:
         self.graph_batch = batch
         self.num_nodes = batch.num_nodes
         self.dtype = torch.float32
@@ -24,7 +25,9 @@ class BatchEdges(Edges):
 
     @cached_property
     def edge_index(self) -> Tensor:  # type: ignore[override]
-        return self.graph_batch.edge_index
+        index = self.graph_batch.edge_index
+        assert index is not None
+        return index
 
     @cached_property
     def edge_weight(self) -> Tensor | None:  # type: ignore[override]
@@ -36,10 +39,12 @@ class BatchEdges(Edges):
 
     @cached_property
     def plain(self) -> Adjacency:
+        assert self.graph_batch.graph is not None
         return adjacency_of(self.graph_batch.graph)
 
     @cached_property
     def gcn(self) -> Adjacency:
+        assert self.graph_batch.gcn is not None
         return adjacency_of(self.graph_batch.gcn)
 
 
@@ -49,7 +54,8 @@ def adjacency_of(csr: CSR) -> Adjacency:
     return Adjacency(pattern, csr.weight)
 
 
-def batch_segments(batch: GraphBatch) -> Segments:
-    """Nodes of a GraphBatch lie graph after graph."""
+def batch_segments(batch: GraphBatch | FixedBatch) -> Segments:
+    """Nodes of a batch lie graph after graph."""
     order = torch.arange(batch.num_nodes, device=batch.ptr.device)
-    return Segments(batch.batch, order, batch.ptr)
+    real = batch.real if isinstance(batch, FixedBatch) else None
+    return Segments(batch.batch, order, batch.ptr, real)

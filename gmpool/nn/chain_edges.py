@@ -63,10 +63,12 @@ def chain_step(edges: Edges, segments: Segments, levels: int | None) -> ChainSte
                 f"the chain of these graphs has {len(edges.left)} pooling(s) left, not {wanted}; "
                 f"say at the first pooling how many there are, with levels="
             )
+        assert isinstance(edges.graph_batch, GraphBatch)
         return _step(edges.graph_batch, edges.left)
     levels = 3 if levels is None else levels
     if isinstance(edges, BatchEdges):
         batch = edges.graph_batch
+        assert isinstance(batch, GraphBatch), "chains are of sets, and replicas cannot be stacked"
         return _step(batch, batch.graphs.chain(levels))
     batch = _packed(edges, segments)
     chain = tuple(level.to(batch.graphs.device) for level in make_chain(batch.graphs, levels))

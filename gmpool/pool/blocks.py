@@ -14,6 +14,7 @@ from gmpool.errors import UserError, unknown
 from gmpool.nn.attention import Attended, RowAttention, SeedAttention
 from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory
+from gmpool.nn.dropout import Dropout
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.pooled import Pooled
@@ -28,13 +29,11 @@ class ResidualFeedForward(nn.Module):
         super().__init__()
         if residual not in RESIDUALS:
             raise unknown("residual", residual, RESIDUALS)
-        if not 0 <= dropout < 1:
-            raise UserError(f"dropout must lie in [0, 1), got {dropout}")
         self.residual = residual
         self.norm_in = nn.LayerNorm(dim) if layer_norm else nn.Identity()
         self.norm_out = nn.LayerNorm(dim) if layer_norm else nn.Identity()
         self.linear = nn.Linear(dim, dim)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout) if dropout else nn.Identity()
 
     def forward(self, query: Tensor, attended: Attended) -> Tensor:
         start = query if self.residual == "query" else attended.query
@@ -100,7 +99,7 @@ class GMPool(nn.Module):
         edges = edge_index
         if isinstance(edges, (Tensor, Edges)):
             edges = Edges.of(edges, x.shape[0], x.dtype, edge_weight, edge_attr)
-        attended = self.attention(self.seeds, x, edges, segments)
+        attended = self.attention(self.seeds, x, edges, segments, want_attention=return_assignment)
         out = self.after(self.seeds, attended)
         if not return_assignment:
             return Pooled(out)

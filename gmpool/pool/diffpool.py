@@ -62,7 +62,7 @@ class DiffPool(nn.Module):
             "entropy": self.entropy_weight * entropy_loss(log_s, segments),
         }
         rows = collect(s[:, None].to(x.dtype), x, segments)[0]
-        after = Segments.uniform(segments.num_graphs, self.num_clusters, x.device)
+        after = segments.with_rows(self.num_clusters)
         return Pooled(rows, s, losses=losses, edges=coarse, segments=after)
 
 
@@ -72,14 +72,14 @@ def link_loss(s: Tensor, a_s: Tensor, edges: AnyEdges, segments: Segments) -> Te
     gram = collect(s[:, None], s, segments)[0].square().sum((1, 2))
     squared = edges.squared_sum(segments).to(s.dtype) - 2 * cross + gram  # [B]
     n = segments.counts.clamp(min=1).to(s.dtype)
-    return (root(squared) / n.square()).mean()
+    return segments.mean_over_graphs(root(squared) / n.square())
 
 
 def entropy_loss(log_s: Tensor, segments: Segments) -> Tensor:
     """Entropy of the nodes' assignments: mean over nodes, then over graphs. From log S, because
     the derivative of s log s at a share that has vanished is not a number."""
     entropy = -(log_s.exp() * log_s).sum(1, keepdim=True)
-    return segment_mean(entropy, segments).mean()
+    return segments.mean_over_graphs(segment_mean(entropy, segments)[:, 0])
 
 
 def root(x: Tensor) -> Tensor:

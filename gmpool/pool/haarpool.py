@@ -2,7 +2,7 @@
 
     X_{j+1} = Φ_jᵀ X_j = Bᵀ D^{-1/2} Cᵀ X_j
 
-Φ_j [N_j, N_{j+1}] holds the first functions of level j's orthonormal Haar basis. In closed form,
+Φ_j [N_j, N_{j+1}] holds the first functions of level j's orthonormal Haar basis. In the closed form
 C assigns the nodes to clusters, D holds the clusters' sizes and B is the coarse level's whole
 basis (`gmpool.data.haar`): cluster sums of unit norm, then an orthogonal transform. With one
 cluster it is Σ x / √N. Nothing is learned, and the chain is made from the graphs alone
@@ -30,6 +30,7 @@ class HaarPool(nn.Module):
     """HaarPool: compresses nodes by Haar bases of a fixed chain of spectral clusterings."""
 
     architecture = "chain"
+    fixed_shapes = False
 
     def __init__(self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None) -> None:
         super().__init__()

@@ -89,4 +89,4 @@ def sharpening_loss(c: Tensor, segments: Segments) -> Tensor:
     p = p / p.sum(1, keepdim=True)
     smallest = torch.finfo(c.dtype).tiny
     kl = (p * (p.clamp(min=smallest).log() - c.clamp(min=smallest).log())).sum(1, keepdim=True)
-    return segment_mean(kl, segments).mean()
+    return segments.mean_over_graphs(segment_mean(kl, segments)[:, 0])

@@ -13,6 +13,9 @@ Its keyword-only constructor arguments, other than sizes, are its options. Its c
     clusters   likewise with K clusters per graph, whose assignment is learned
     chain      likewise along a chain of clusterings that was made from the graphs beforehand
     kernel     no network: a classical method
+
+and `fixed_shapes = False` says that the shapes inside depend on the data, so that replicas of it
+cannot be stacked.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class MinCutPool(nn.Module):
         }
         coarse = CoarseEdges(normalised(blocks) if self.normalise else blocks)
         rows = collect(s[:, None].to(x.dtype), x, segments)[0]
-        after = Segments.uniform(segments.num_graphs, self.num_clusters, x.device)
+        after = segments.with_rows(self.num_clusters)
         return Pooled(rows, s, losses=losses, edges=coarse, segments=after)
 
 
@@ -77,7 +77,8 @@ def cut_loss(s: Tensor, a_s: Tensor, degree: Tensor, segments: Segments) -> Tens
     inside = segment_sum((s * a_s).sum(1, keepdim=True), segments)[:, 0]
     volume = segment_sum((degree * s.square()).sum(1, keepdim=True), segments)[:, 0]
     some = volume > 0
-    return -torch.where(some, inside / torch.where(some, volume, 1.0), 0.0).mean()
+    cut = torch.where(some, inside / torch.where(some, volume, 1.0), 0.0)
+    return -segments.mean_over_graphs(cut)
 
 
 def orthogonality_loss(s: Tensor, segments: Segments) -> Tensor:
@@ -85,7 +86,7 @@ def orthogonality_loss(s: Tensor, segments: Segments) -> Tensor:
     gram = collect(s[:, None], s, segments)[0]  # [B, K, K]
     trace = gram.diagonal(dim1=1, dim2=2).sum(1)
     norm = root(gram.square().sum((1, 2)))
-    return root(2 - 2 * trace / (gram.shape[1] ** 0.5 * norm)).mean()
+    return segments.mean_over_graphs(root(2 - 2 * trace / (gram.shape[1] ** 0.5 * norm)))
 
 
 def normalised(blocks: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ class SAGPool(nn.Module):
     """SAGPool(H): keeps the nodes with the best scores by a graph convolution, at every level."""
 
     architecture = "selection"
+    fixed_shapes = False
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
@@ -54,6 +55,7 @@ class SAGPoolGlobal(SAGPool):
     """SAGPool(G): the same once, then mean and maximum of the kept nodes. [N, D] -> [B, 2 D]"""
 
     architecture = "global"
+    fixed_shapes = False
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25

@@ -27,6 +27,7 @@ class SetTransformer(nn.Module):
     """
 
     architecture = "global"
+    fixed_shapes = False
 
     def __init__(
         self,

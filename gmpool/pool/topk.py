@@ -21,6 +21,7 @@ class TopKPool(nn.Module):
     """TopKPool: keeps the nodes with the best projections on a learned vector."""
 
     architecture = "selection"
+    fixed_shapes = False
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from gmpool.config import ModelConfig
 from gmpool.data import GraphBatch
+from gmpool.data.fixed import FixedBatch
 from gmpool.nn.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.heads import classifier
 from gmpool.tasks.metrics import loss_of
@@ -31,7 +32,7 @@ class GraphModel(nn.Module):
         self.register_buffer("target_mean", torch.zeros(shape.num_outputs))
         self.register_buffer("target_std", torch.ones(shape.num_outputs))
 
-    def forward(self, batch: GraphBatch) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, batch: GraphBatch | FixedBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """(predictions [B, C] or [B, T], auxiliary losses by name)"""
         pooled = self.network(batch.x, BatchEdges(batch), batch_segments(batch))
         return self.head(pooled.x), pooled.losses
@@ -47,15 +48,19 @@ class GraphModel(nn.Module):
 
     def loss(self, out: Tensor, y: Tensor | None) -> Tensor:
         assert y is not None
+        return self.loss_at_scale(out, y, self.target_mean, self.target_std)
+
+    def loss_at_scale(self, out: Tensor, y: Tensor, mean: Tensor, std: Tensor) -> Tensor:
         if self.shape.task == "regression":
-            y = (y - self.target_mean) / self.target_std
+            y = (y - mean) / std
         return loss_of(self.shape.task, out, y)
 
     def in_label_units(self, out: Tensor) -> Tensor:
         """Outputs as the labels were given; logits stay logits."""
-        if self.shape.task == "regression":
-            return out * self.target_std + self.target_mean
-        return out
+        return self.unscaled(out, self.target_std, self.target_mean)
+
+    def unscaled(self, out: Tensor, std: Tensor, mean: Tensor) -> Tensor:
+        return out * std + mean if self.shape.task == "regression" else out
 
     @property
     def num_parameters(self) -> int:

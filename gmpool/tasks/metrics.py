@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import torch
-from scipy.stats import rankdata
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -28,32 +24,42 @@ def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:
 
 def metric_of(name: str, out: Tensor, y: Tensor) -> float:
     """Accuracy and ROC-AUC in percent, RMSE in the label's unit. NaN where it is not defined."""
+    return float(metrics_of(name, out[None], y[None]))
+
+
+def metrics_of(name: str, out: Tensor, y: Tensor) -> Tensor:
+    """The same for R replicas. out [R, n, C] or [R, n, T]; y [R, n] (negative: missing) or
+    [R, n, T] (NaN: missing) -> float64 [R]"""
+    if y.dim() == 2:
+        present = y >= 0
+        right = (out.argmax(2) == y) & present
+        return 100 * right.sum(1).double() / present.sum(1)
+    present = ~y.isnan()
     if name == "accuracy":
-        if y.dim() == 1:
-            return 100 * float((out.argmax(1) == y).double().mean())
-        present = ~y.isnan()
         right = ((out > 0) == (y > 0.5)) & present
-        return 100 * float(right.sum() / present.sum()) if bool(present.any()) else math.nan
-    scores, labels = out.double().cpu().numpy(), y.double().cpu().numpy()
+        return 100 * right.sum((1, 2)).double() / present.sum((1, 2))
     if name == "roc_auc":
-        return roc_auc(scores, labels)
-    errors = (scores - labels)[~np.isnan(labels)]
-    return float(np.sqrt(np.mean(errors**2))) if errors.size else math.nan
+        return roc_auc(out.double(), y)
+    error = torch.where(present, out - y, 0.0).double()
+    return (error.square().sum((1, 2)) / present.sum((1, 2))).sqrt()
 
 
-def roc_auc(scores: np.ndarray, labels: np.ndarray) -> float:
-    """ROC-AUC in percent, averaged over the tasks (columns) that have both classes; NaN if none.
+def roc_auc(scores: Tensor, labels: Tensor) -> Tensor:
+    """ROC-AUC in percent, averaged over the tasks that have both classes; NaN if none has.
 
-    By ranks (Mann-Whitney): missing labels get a score above all others, so that they do not
-    shift the ranks of the rest.
+    scores, labels [R, n, T] -> [R]. By ranks (Mann-Whitney): missing labels get a score above all
+    others, so that they do not shift the ranks of the rest.
     """
-    present = ~np.isnan(labels)
-    ranks = rankdata(np.where(present, scores, np.inf), axis=0)
+    present = ~labels.isnan()
+    s = torch.where(present, scores, torch.inf).transpose(1, 2).contiguous()  # [R, T, n]
+    ordered = s.sort(dim=2).values
+    # Equal scores share the mean of their ranks.
+    rank = torch.searchsorted(ordered, s) + torch.searchsorted(ordered, s, right=True)
+    ranks = (rank + 1).double().transpose(1, 2) / 2
     positive = present & (labels > 0.5)
-    p = positive.sum(0)
-    n = present.sum(0) - p
+    p = positive.sum(1).double()  # [R, T]
+    n = present.sum(1) - p
     both = (p > 0) & (n > 0)
-    if not both.any():
-        return math.nan
-    wins = (ranks * positive).sum(0) - p * (p + 1) / 2
-    return 100 * float((wins[both] / (p * n)[both]).mean())
+    wins = (ranks * positive).sum(1) - p * (p + 1) / 2
+    area = torch.where(both, wins / (p * n).clamp(min=1), 0.0)
+    return 100 * area.sum(1) / both.sum(1)

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import roc_auc_score
 from torch.nn import functional as F
 
-from gmpool.tasks.metrics import loss_of, metric_of, roc_auc
+from gmpool.tasks.metrics import loss_of, metric_of, metrics_of
 
 NAN = math.nan
 
@@ -26,26 +26,43 @@ def by_sklearn(scores: np.ndarray, labels: np.ndarray) -> float:
     return 100 * float(np.mean(found)) if found else NAN
 
 
+def area(scores: np.ndarray, labels: np.ndarray) -> float:
+    return metric_of("roc_auc", torch.from_numpy(scores), torch.from_numpy(labels))
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "rmse"])
+def test_of_many_replicas_each_has_its_own(metric: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    out = torch.randn(4, 30, 2, generator=generator)
+    y = torch.rand(4, 30, 2, generator=generator).round()
+    y[torch.rand(4, 30, 2, generator=generator) < 0.3] = NAN
+    each = [metric_of(metric, out[r], y[r]) for r in range(4)]
+    assert metrics_of(metric, out, y).tolist() == pytest.approx(each)
+    classes = torch.randint(0, 2, (4, 30), generator=generator)
+    each = [metric_of("accuracy", out[r], classes[r]) for r in range(4)]
+    assert metrics_of("accuracy", out, classes).tolist() == pytest.approx(each)
+
+
 @given(st.data(), st.integers(1, 25), st.integers(1, 4))
 def test_roc_auc_is_that_of_scikit_learn(data: st.DataObject, rows: int, tasks: int) -> None:
     few = st.sampled_from([-1.5, -0.5, 0.0, 0.25, 2.0])  # few values: many ties
     scores = data.draw(arrays(float, (rows, tasks), elements=few))
     labels = data.draw(arrays(float, (rows, tasks), elements=st.sampled_from([0.0, 1.0, NAN])))
-    assert roc_auc(scores, labels) == pytest.approx(by_sklearn(scores, labels), nan_ok=True)
+    assert area(scores, labels) == pytest.approx(by_sklearn(scores, labels), nan_ok=True)
 
 
 def test_roc_auc_of_many_scores_without_ties() -> None:
     random = np.random.default_rng(0)
     scores, labels = random.normal(size=(500, 3)), random.integers(0, 2, (500, 3)).astype(float)
     labels[random.random((500, 3)) < 0.3] = NAN
-    assert roc_auc(scores, labels) == pytest.approx(by_sklearn(scores, labels), abs=1e-9)
+    assert area(scores, labels) == pytest.approx(by_sklearn(scores, labels), abs=1e-9)
     out, y = torch.from_numpy(scores).float(), torch.from_numpy(labels).float()
     assert metric_of("roc_auc", out, y) == pytest.approx(by_sklearn(scores, labels), abs=1e-3)
 
 
 @pytest.mark.parametrize("labels", [[0.0, 0.0], [1.0, 1.0], [NAN, 1.0], [NAN, NAN]])
 def test_roc_auc_needs_both_classes(labels: list[float]) -> None:
-    assert math.isnan(roc_auc(np.array([[0.1], [0.2]]), np.array(labels)[:, None]))
+    assert math.isnan(area(np.array([[0.1], [0.2]]), np.array(labels)[:, None]))
 
 
 def test_accuracy_of_classes_and_of_answers() -> None:
