@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "nn": {*GROUND, "data", "ops"},
     "pool": {*GROUND, "ops", "nn"},
     "tasks": {*GROUND, "data", "ops", "nn", "pool"},
-    "engine": {*GROUND, "data", "nn", "pool", "tasks"},
+    "engine": {*GROUND, "data", "ops", "nn", "pool", "tasks"},
     "report": {*GROUND, "data", "nn", "pool", "tasks", "engine"},
     "cli": {*GROUND, "data", "nn", "pool", "tasks", "engine", "report", ""},
     "__main__": {"cli"},

@@ -27,6 +27,17 @@ SkipOption = Annotated[
     bool, typer.Option("--skip-bad-rows", help="CSV: leave unusable rows out instead of stopping.")
 ]
 
+ReplicasOption = Annotated[
+    str | None,
+    typer.Option(
+        "--replicas",
+        help="How many runs are one program: auto, or a number; default auto on a GPU, else 1.",
+    ),
+]
+Tf32Flag = Annotated[
+    bool, typer.Option("--tf32", help="Let a GPU multiply with 10 bits of mantissa: faster.")
+]
+
 # The option that sets each argument of load_table, for messages.
 _FLAGS = {
     "smiles_column": "--smiles-column",
@@ -78,6 +89,24 @@ def usable_device(name: str) -> str:
     if device.type == "cuda" and (device.index or 0) >= count:
         raise UserError(f"--device {name}: this machine has {count} CUDA devices; use --device cpu")
     return name
+
+
+def replicas_wanted(given: str | None, device: str) -> int | None:
+    """How many runs are one program; None: as many as fit."""
+    if given is None:
+        return 1 if device == "cpu" else None
+    if given == "auto":
+        return None
+    if not given.isdecimal() or int(given) < 1:
+        raise UserError(f"--replicas takes auto or a number from 1 on, got {given!r}")
+    return int(given)
+
+
+def allow_tf32(wanted: bool, device: str) -> None:
+    """Whether float32 products on a GPU may be rounded to tf32."""
+    if wanted and device == "cpu":
+        raise UserError("--tf32 is for a GPU; this runs on the CPU")
+    torch.backends.cuda.matmul.allow_tf32 = wanted
 
 
 def settings_from(options: list[str]) -> dict[str, str]:

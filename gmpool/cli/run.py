@@ -14,7 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from gmpool.cli.console import err, out, say
-from gmpool.cli.given import DataRoot, JsonFlag, StoreOption, usable_device
+from gmpool.cli.given import (
+    DataRoot,
+    JsonFlag,
+    ReplicasOption,
+    StoreOption,
+    Tf32Flag,
+    allow_tf32,
+    replicas_wanted,
+    usable_device,
+)
 from gmpool.cli.resumable import resumable
 from gmpool.engine.expected import Expected, expected
 from gmpool.engine.plan import Cell, Plan, read_plan
@@ -33,6 +42,8 @@ def run(
     store: StoreOption = Path("runs"),
     data: DataRoot = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
+    replicas: ReplicasOption = None,
+    tf32: Tf32Flag = False,
     only_dataset: Annotated[
         list[str] | None, typer.Option(help="Only this set of the plan; may be repeated.")
     ] = None,
@@ -48,6 +59,8 @@ def run(
 ) -> None:
     """Do the runs of a plan that are not recorded yet."""
     device = usable_device(device)
+    together = replicas_wanted(replicas, device)
+    allow_tf32(tf32, device)
     chosen = _part_of(read_plan(plan), only_dataset or [], only_method or [], seeds)
     cells, runs = chosen.cells(), RunStore(store)
     costs = expected(cells, runs.finished().values(), device_name(device))
@@ -55,7 +68,8 @@ def run(
         out.print(_cost_table(chosen, costs))
     failures: list[Failure] = []
     if not dry_run:
-        failures = _do([cost.cell for cost in costs if cost.to_do], runs, device, data)
+        to_do = [cost.cell for cost in costs if cost.to_do]
+        failures = _do(to_do, runs, device, together, data)
         costs = expected(cells, runs.finished().values(), device_name(device))
         for failure in failures:
             say(f"failed: {failure}")
@@ -127,7 +141,9 @@ def _total(costs: Sequence[Expected]) -> dict[str, Any]:
     }
 
 
-def _do(cells: Sequence[Cell], runs: RunStore, device: str, root: Path | None) -> list[Failure]:
+def _do(
+    cells: Sequence[Cell], runs: RunStore, device: str, replicas: int | None, root: Path | None
+) -> list[Failure]:
     total = sum(cell.runs for cell in cells)
 
     def count(finished: dict[str, Row]) -> int:
@@ -138,7 +154,9 @@ def _do(cells: Sequence[Cell], runs: RunStore, device: str, root: Path | None) -
             say(f"{cell.line.label}:")
 
     with ProgressBars(err, total) as bars, resumable(runs, total, count):
-        return run_cells(cells, runs, device=device, root=root, watcher=bars, on_cell=on_cell)
+        return run_cells(
+            cells, runs, device=device, replicas=replicas, root=root, watcher=bars, on_cell=on_cell
+        )
 
 
 def _ending(plan: str, store: Path, costs: Sequence[Expected]) -> str:

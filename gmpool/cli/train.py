@@ -14,10 +14,14 @@ from gmpool.cli.console import err, out, say, say_left_out
 from gmpool.cli.given import (
     DataRoot,
     JsonFlag,
+    ReplicasOption,
     SkipOption,
     SmilesOption,
     StoreOption,
+    Tf32Flag,
+    allow_tf32,
     labelled_data,
+    replicas_wanted,
     settings_from,
     usable_device,
 )
@@ -46,6 +50,8 @@ def train(
         typer.Option("--option", "-o", help="KEY=VALUE over the published setting; repeatable."),
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
+    replicas: ReplicasOption = None,
+    tf32: Tf32Flag = False,
     data: DataRoot = None,
     store: StoreOption = Path("runs"),
     save_model: Annotated[
@@ -83,6 +89,8 @@ def train(
     chosen = labelled_data(dataset, data, table)
     say_left_out(chosen.skipped)
     device = usable_device(device)
+    together = replicas_wanted(replicas, device)
+    allow_tf32(tf32, device)
     settings = settings_from(option or [])
     jobs = [
         Job.make(
@@ -105,7 +113,9 @@ def train(
         resumable(runs, len(keys), lambda finished: sum(key in finished for key in keys)),
     ):
         for job in jobs:
-            rows += cross_validate(job, runs, device=device, watcher=bars, save_to=save_model)
+            rows += cross_validate(
+                job, runs, device=device, watcher=bars, save_to=save_model, replicas=together
+            )
     summaries = summarise(rows)
     if report is not None:
         write_report(rows, report, command=_command())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +14,8 @@ from gmpool.data import Dataset
 from gmpool.engine.checkpoint import save_model
 from gmpool.engine.kernel import Fitted, fit_kernel, is_kernel
 from gmpool.engine.provenance import commit, device_name, versions
+from gmpool.engine.stack_size import largest_stack
+from gmpool.engine.stacked import Run, cannot_stack, train_stacked
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import Epoch, Trained, train
 from gmpool.errors import UserError
@@ -25,7 +27,11 @@ class Watcher(Protocol):
 
     def run_started(self, spec: RunSpec) -> Callable[[Epoch], None]: ...
 
+    def stack_started(self, specs: Sequence[RunSpec]) -> Callable[[int, int], None]: ...
+
     def run_finished(self, spec: RunSpec, row: Row, *, reused: bool) -> None: ...
+
+    def note(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -123,9 +129,12 @@ def cross_validate(
     watcher: Watcher | None = None,
     save_to: Path | None = None,
     on_failure: Callable[[RunSpec, UserError], None] | None = None,
+    replicas: int | None = 1,
 ) -> list[Row]:
     """Do the runs that the store does not hold yet; return the rows of all, in order.
 
+    replicas: how many runs are one program; None: as many as the memory holds. Methods that cannot
+    be stacked run one at a time, and the watcher is told.
     save_to: also keep the weights of the run with the best validation score there.
     on_failure: told of a run that ended with a user's error, after which the others go on and the
     run has no row; without it the error is raised.
@@ -138,18 +147,21 @@ def cross_validate(
                 f"was trained on; train without saving, or a pooling method such as gmt"
             )
     finished = store.finished()
+    # Weights are not in the store: who wants them has the run done again, with equal result.
+    to_do = [spec for spec in job.specs() if spec.key not in finished or save_to is not None]
+    outcomes = _outcomes(job, to_do, device, watcher, replicas)
     rows: list[Row] = []
     kept: float = -math.inf
     for spec in job.specs():
-        row = finished.get(spec.key)
-        # Weights are not in the store: who wants them has the run done again, with equal result.
-        if row is None or save_to is not None:
-            try:
-                trained = _run(job, spec, device, watcher)
-            except UserError as error:
+        reused = spec.key in finished and save_to is None
+        if reused:
+            row = finished[spec.key]
+        else:
+            trained = next(outcomes)
+            if isinstance(trained, UserError):
                 if on_failure is None:
-                    raise
-                on_failure(spec, error)
+                    raise trained
+                on_failure(spec, trained)
                 continue
             row = _row(job, spec, trained, device)
             if spec.key not in finished:
@@ -158,9 +170,6 @@ def cross_validate(
                 kept = row["selection_score"]
                 assert isinstance(trained, Trained)
                 save_model(trained.model, save_to, about={k: row[k] for k in ABOUT})
-            reused = False
-        else:
-            reused = True
         if watcher:
             watcher.run_finished(spec, row, reused=reused)
         rows.append(row)
@@ -170,7 +179,44 @@ def cross_validate(
 ABOUT = ("key", "dataset", "method", "seed", "fold", "metric", "test", "valid", "commit")
 
 
-def _run(job: Job, spec: RunSpec, device: str, watcher: Watcher | None) -> Trained | Fitted:
+def _outcomes(
+    job: Job, specs: list[RunSpec], device: str, watcher: Watcher | None, replicas: int | None
+) -> Iterator[Trained | Fitted | UserError]:
+    """The result of each run, in order: stack by stack, or one by one."""
+    why = None if replicas == 1 else cannot_stack(job.dataset.graphs, job.model)
+    if why and watcher and specs:
+        watcher.note(f"{job.model.method} on {job.dataset.name} runs one at a time: {why}")
+    if replicas == 1 or why:
+        for spec in specs:
+            yield _run(job, spec, device, watcher)
+        return
+    runs = [
+        Run(job.dataset.folds[spec.fold - 1], spec.model, spec.train, spec.seed) for spec in specs
+    ]
+    size = replicas or (largest_stack(job.dataset.graphs, runs, device) if runs else 1)
+    for start in range(0, len(specs), size):
+        part = slice(start, start + size)
+        on_epoch = watcher.stack_started(specs[part]) if watcher else None
+        assert job.dataset.metric is not None
+        yield from train_stacked(
+            job.dataset.graphs,
+            runs[part],
+            metric=job.dataset.metric,
+            device=device,
+            on_epoch=on_epoch,
+        )
+
+
+def _run(
+    job: Job, spec: RunSpec, device: str, watcher: Watcher | None
+) -> Trained | Fitted | UserError:
+    try:
+        return _train_one(job, spec, device, watcher)
+    except UserError as error:
+        return error
+
+
+def _train_one(job: Job, spec: RunSpec, device: str, watcher: Watcher | None) -> Trained | Fitted:
     assert job.dataset.metric is not None, "a set with folds has labels"
     graphs, split = job.dataset.graphs, job.dataset.folds[spec.fold - 1]
     on_epoch = watcher.run_started(spec) if watcher else None
@@ -219,6 +265,7 @@ def _row(job: Job, spec: RunSpec, trained: Trained | Fitted, device: str) -> Row
         "commit": commit(),
         "versions": versions(),
         "device": device_name(device),
+        "replicas": trained.replicas,
     }
 
 

@@ -35,6 +35,7 @@ class Fitted:
     iterations: int
     """The number of refinements that was chosen; the chosen C is the model's."""
     curve: list[Epoch] = field(default_factory=list)
+    replicas: int = 1
 
 
 def is_kernel(method: str) -> bool:

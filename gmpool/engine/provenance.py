@@ -15,10 +15,14 @@ PACKAGES = ("torch", "torch_geometric", "numpy", "scipy", "rdkit")
 
 @cache
 def commit() -> str | None:
-    """The commit of the checkout this code runs from, marked when it has changes."""
+    """The commit of the checkout this code runs from, marked when it has changes.
+
+    A copy of a checkout on a machine without git may say in a file COMMIT what it is a copy of.
+    """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
-        return None
+        copied = root / "COMMIT"
+        return copied.read_text(encoding="utf-8").strip() if copied.is_file() else None
     try:
         head = _git(root, "rev-parse", "--short=12", "HEAD")
         changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "gmpool")
@@ -45,6 +49,7 @@ def versions() -> dict[str, str]:
 
 def device_name(device: str) -> str:
     if device.startswith("cuda"):
-        return torch.cuda.get_device_name(device)
+        tf32 = ", tf32" if torch.backends.cuda.matmul.allow_tf32 else ""
+        return torch.cuda.get_device_name(device) + tf32
     threads = torch.get_num_threads()
     return f"{platform.machine()} CPU, {threads} thread{'' if threads == 1 else 's'}"

@@ -43,6 +43,7 @@ def run_cells(
     store: RunStore,
     *,
     device: str = "cpu",
+    replicas: int | None = 1,
     root: Path | None = None,
     watcher: Watcher | None = None,
     on_cell: Callable[[Cell], None] | None = None,
@@ -62,7 +63,7 @@ def run_cells(
             continue
         if on_cell:
             on_cell(cell)
-        failures += _run_cell(cell, dataset, store, device, watcher)
+        failures += _run_cell(cell, dataset, store, device, replicas, watcher)
     return failures
 
 
@@ -74,7 +75,12 @@ def _load(name: str, root: Path | None) -> Dataset | UserError:
 
 
 def _run_cell(
-    cell: Cell, dataset: Dataset, store: RunStore, device: str, watcher: Watcher | None
+    cell: Cell,
+    dataset: Dataset,
+    store: RunStore,
+    device: str,
+    replicas: int | None,
+    watcher: Watcher | None,
 ) -> list[Failure]:
     failed: list[tuple[RunSpec, UserError]] = []
 
@@ -82,7 +88,9 @@ def _run_cell(
         failed.append((spec, error))
 
     job = cell.job(dataset)
-    cross_validate(job, store, device=device, watcher=watcher, on_failure=on_failure)
+    cross_validate(
+        job, store, device=device, watcher=watcher, on_failure=on_failure, replicas=replicas
+    )
     if not failed:
         return []
     spec, error = failed[0]

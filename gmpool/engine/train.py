@@ -39,6 +39,8 @@ class Trained:
     test_loss: float
     seconds: float
     curve: list[Epoch] = field(default_factory=list)
+    replicas: int = 1
+    """How many runs were one program with this one; its seconds are a share of theirs."""
 
 
 def train(
@@ -78,10 +80,7 @@ def _train(
     seed: int,
     on_epoch: Callable[[Epoch], None] | None,
 ) -> Trained:
-    shape = DataShape.of(graphs)
-    model = GraphModel(shape, model_config).to(graphs.device)
-    assert graphs.y is not None
-    model.fit_target_scale(graphs.y[split.train.to(graphs.device)])
+    model = first_model(graphs, split, model_config, seed).to(graphs.device)
     optimizer = torch.optim.Adam(
         model.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=True
     )
@@ -110,10 +109,10 @@ def _train(
             schedule.step()
             losses.append(loss.detach() * batch.num_graphs)
         train_loss = float(torch.stack(losses).sum()) / len(split.train)
-        _check_loss("training", train_loss, number, graphs.name, config)
-        valid_loss, valid_metric = valid.of(model)
-        _check_loss("validation", valid_loss, number, graphs.name, config)
-        epoch = Epoch(number, train_loss, valid_loss, valid_metric)
+        epoch = Epoch(number, train_loss, *valid.of(model))
+        failure = loss_error(epoch, graphs.name, config)
+        if failure:
+            raise failure
         curve.append(epoch)
         if best is None or _better(epoch, best, config.select_by, metric):
             best = epoch
@@ -129,12 +128,35 @@ def _train(
     return Trained(model, best, test_metric, test_loss, 0.0, curve)
 
 
-def _check_loss(part: str, loss: float, epoch: int, name: str, config: TrainConfig) -> None:
-    if not math.isfinite(loss):
-        raise UserError(
-            f"the {part} loss became {loss} in epoch {epoch} on {name}; "
-            f"try a smaller lr than {config.lr}"
-        )
+def first_model(
+    graphs: PackedGraphs,
+    split: Split,
+    config: ModelConfig,
+    seed: int,
+    shape: DataShape | None = None,
+) -> GraphModel:
+    """The model with the weights that a seed begins with. Global random state stays as it was.
+
+    shape: that of the graphs, for who knows it already.
+    """
+    with torch.random.fork_rng([]):
+        torch.manual_seed(seed)
+        model = GraphModel(shape or DataShape.of(graphs), config)
+    if model.shape.task == "regression":
+        assert graphs.y is not None
+        model.fit_target_scale(graphs.y[split.train.to(graphs.device)].to("cpu"))
+    return model
+
+
+def loss_error(epoch: Epoch, name: str, config: TrainConfig) -> UserError | None:
+    """What to tell the user when an epoch's loss is not a number."""
+    for part, loss in (("training", epoch.train_loss), ("validation", epoch.valid_loss)):
+        if not math.isfinite(loss):
+            return UserError(
+                f"the {part} loss became {loss} in epoch {epoch.epoch} on {name}; "
+                f"try a smaller lr than {config.lr}"
+            )
+    return None
 
 
 def _better(epoch: Epoch, best: Epoch, select_by: str, metric: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -53,6 +53,19 @@ class ProgressBars:
             self.progress.update(self.epochs, advance=1, note=note)
 
         return on_epoch
+
+    def stack_started(self, specs: Sequence[RunSpec]) -> Callable[[int, int], None]:
+        most = max(spec.train.epochs for spec in specs)
+        name = f"{specs[0].model.method}, {len(specs)} runs as one"
+        self.progress.reset(self.epochs, total=most, description=name, visible=True)
+
+        def on_epoch(epoch: int, running: int) -> None:
+            self.progress.update(self.epochs, completed=epoch, note=f"{running} still running")
+
+        return on_epoch
+
+    def note(self, text: str) -> None:
+        self.console.print(text, soft_wrap=True)
 
     def run_finished(self, spec: RunSpec, row: Row, *, reused: bool) -> None:
         self.progress.advance(self.runs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from small_sets import TEN_MOLECULES, classes, dataset, split, with_labels
+from small_sets import OPTIONS, TEN_MOLECULES, classes, dataset, split, with_labels
 
 from gmpool.config import ModelConfig
 from gmpool.data import Dataset, PackedGraphs, Split
@@ -83,10 +83,13 @@ def test_rows_are_those_of_any_method_and_are_not_made_again(
     assert row["parameters"] > 0
     assert "thread" in row["device"]
     json.dumps(row, allow_nan=False)
-    monkeypatch.setattr(kernel, "fit_kernel", lambda *_, **__: pytest.fail("done again"))
+    again = "gmpool.engine.cross_validate.fit_kernel"
+    monkeypatch.setattr(again, lambda *_, **__: pytest.fail("done again"))
     assert cross_validate(job(), store) == [row]
-    write_report([row], tmp_path / "report.html", command="gmpool")
-    assert "wl-svm on shapes" in (tmp_path / "report.html").read_text()
+    other = Job.make(dataset(), "mean", folds=1, seeds=1, options=OPTIONS)
+    for rows in ([row], [row, *cross_validate(other, store)]):
+        write_report(rows, tmp_path / "report.html", command="gmpool")
+        assert "wl-svm" in (tmp_path / "report.html").read_text()
 
 
 def test_undefined_scores(tmp_path: Path) -> None:

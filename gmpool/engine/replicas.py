@@ -1,0 +1,130 @@
+"""R models of one architecture as one: weights with a leading replica axis, by vmap.
+
+The model is an ordinary module; its operators know what a replica axis is
+(`gmpool/ops/replicas.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from gmpool.data.fixed import FixedBatch
+from gmpool.tasks.classify import GraphModel
+
+ALIGNED = 32
+
+
+class _WithLoss(nn.Module):
+    """A model that also gives its loss, so that one call reads all its weights and buffers."""
+
+    def __init__(self, model: GraphModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: FixedBatch) -> tuple[Tensor, Tensor]:
+        """(loss, predictions of the graphs that are there or could be [B, C])"""
+        out, auxiliary = self.model(batch)
+        out = out[:-1]  # the last graph is made up
+        return self.model.loss(out, batch.y) + sum(auxiliary.values()), out
+
+
+class Replicas:
+    """The weights [R, P] and buffers of R models, and what they compute together."""
+
+    def __init__(self, models: list[GraphModel], device: torch.device) -> None:
+        self.module = _WithLoss(deepcopy(models[0])).to(device)
+        self.shapes = {name: p.shape for name, p in self.module.named_parameters()}
+        self.widths = [shape.numel() for shape in self.shapes.values()]
+        # Every tensor begins at a multiple of ALIGNED numbers: matrix units read such ones fast.
+        self.room = [math.ceil(width / ALIGNED) * ALIGNED for width in self.widths]
+        first = next(models[0].parameters())
+        self.weights = torch.zeros(len(models), sum(self.room), dtype=first.dtype, device=device)
+        for row, model in zip(self.weights, models, strict=True):
+            row.copy_(self.as_row(model))
+        buffers = [dict(_WithLoss(m).named_buffers()) for m in models]
+        self.buffers = {
+            name: torch.stack([b[name] for b in buffers]).to(device) for name in buffers[0]
+        }
+
+    @property
+    def count(self) -> int:
+        return self.weights.shape[0]
+
+    def as_row(self, model: GraphModel) -> Tensor:
+        """The weights of one model as a row of `weights`. [P]"""
+        row = torch.zeros(sum(self.room), dtype=self.weights.dtype)
+        for part, parameter in zip(row.split(self.room), model.parameters(), strict=True):
+            part[: parameter.numel()] = parameter.detach().flatten()
+        return row
+
+    def fill(self, model: GraphModel, row: Tensor) -> None:
+        """Give a model the weights of a row [P], without copying them."""
+        for part, parameter in zip(row.split(self.room), model.parameters(), strict=True):
+            parameter.data = part[: parameter.numel()].view(parameter.shape)
+
+    def by_name(self, weights: Tensor) -> dict[str, Tensor]:
+        """Views of the weights [R, P], each [R, ...]."""
+        parts = zip(self.shapes.items(), weights.split(self.room, dim=1), strict=True)
+        return {
+            name: part[:, : shape.numel()].unflatten(1, shape) if shape else part[:, 0]
+            for (name, shape), part in parts
+        }
+
+    def _each(self, weights: dict[str, Tensor], batch: FixedBatch) -> tuple[Tensor, Tensor]:
+        """(losses [R], predictions [R, B, C])"""
+
+        def one(
+            weights: dict[str, Tensor], buffers: dict[str, Tensor], tensors: dict[str, Tensor]
+        ) -> Any:
+            return functional_call(self.module, {**weights, **buffers}, (batch.with_(tensors),))
+
+        together = vmap(one, randomness="different")
+        return together(weights, self.buffers, batch.tensors())
+
+    def gradients(self, batch: FixedBatch) -> tuple[Tensor, Tensor]:
+        """(losses [R], gradients [R, P])"""
+        self.module.train()
+        views = {k: v.detach().requires_grad_() for k, v in self.by_name(self.weights).items()}
+        losses, _ = self._each(views, batch)
+        # Replicas share nothing, so that the gradient of the sum holds each one's own.
+        grads = torch.autograd.grad(losses.sum(), list(views.values()), allow_unused=True)
+        flat = torch.zeros_like(self.weights)
+        for part, width, grad in zip(flat.split(self.room, dim=1), self.widths, grads, strict=True):
+            if grad is not None:
+                part[:, :width].copy_(grad.reshape(self.count, -1))
+        return losses.detach(), flat
+
+    @torch.no_grad()
+    def predict(self, batch: FixedBatch) -> Tensor:
+        """[R, B, C]"""
+        self.module.eval()
+        return self._each(self.by_name(self.weights), batch)[1]
+
+    @torch.no_grad()
+    def losses(self, out: Tensor, y: Tensor) -> Tensor:
+        """Of predictions [R, n, C] for labels [R, n, ...]; auxiliary losses are left out. [R]"""
+        model = self.module.model
+        means = self.buffers["model.target_mean"], self.buffers["model.target_std"]
+        return vmap(model.loss_at_scale)(out, y, *means)
+
+    def in_label_units(self, out: Tensor) -> Tensor:
+        """[R, n, T]"""
+        scale = (self.buffers[f"model.{name}"][:, None] for name in ("target_std", "target_mean"))
+        return self.module.model.unscaled(out, *scale)
+
+    def set_clock(self, clock: Tensor) -> None:
+        """Dropout's clocks follow the number of steps that each replica has done."""
+        for name, buffer in self.buffers.items():
+            if name.endswith(".clock"):
+                buffer.copy_(clock)
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with some of the replicas alone."""
+        self.weights = self.weights.index_select(0, rows)
+        self.buffers = {k: v.index_select(0, rows) for k, v in self.buffers.items()}
