@@ -17,6 +17,9 @@ from hypothesis import settings
 settings.register_profile("gmpool", deadline=None)
 settings.load_profile("gmpool")
 torch.set_num_threads(1)
+if not torch.cuda.is_available():
+    # Triton reads this once, when something imports it: tests/ops/test_triton.py runs the kernels.
+    os.environ["TRITON_INTERPRET"] = "1"
 
 with warnings.catch_warnings():
     # Importing PyG warns about torch.jit, which is no fault of the tests: do it before they start.

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.nn.columns import Columns
-from gmpool.nn.conv import AnyEdges, ConvFactory, LinearConv, make_conv
-from gmpool.ops.adjacency import inverse
+from gmpool.nn.columns import Columns, plain
+from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, is_linear, make_conv
+from gmpool.ops.adjacency import Adjacency, inverse
 from gmpool.ops.grouped import collect
-from gmpool.ops.seed_attention import seed_attention, seed_softmax
+from gmpool.ops.seed_attention import seed_attention, seed_attention_through, seed_softmax
 from gmpool.ops.segment import Segments, segment_softmax
 from gmpool.ops.sparse import Pattern, sddmm, spmm
 
@@ -90,7 +90,7 @@ class SeedAttention(MultiHeadAttention):
 
     @property
     def absorbable(self) -> bool:
-        return isinstance(self.to_key, LinearConv) and isinstance(self.to_value, LinearConv)
+        return is_linear(self.to_key) and is_linear(self.to_value)
 
     def _absorb(self, num_seeds: int) -> bool:
         if self.form == "auto":
@@ -117,18 +117,25 @@ class SeedAttention(MultiHeadAttention):
         self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments, want_a: bool
     ) -> tuple[Tensor, Tensor]:
         key, value = self.to_key, self.to_value
-        assert isinstance(key, LinearConv)
-        assert isinstance(value, LinearConv)
-        z = key.shared_propagation(x, edges)
-        blocks = z if isinstance(z, list) else [z]  # columns of [N, D_in]
+        assert is_linear(key)
+        assert is_linear(value)
         # Queries as a block-diagonal matrix: one product serves all heads. [D, H·K]
         eye = torch.eye(self.num_heads, dtype=q.dtype, device=q.device)
         by_head = (q * self.factor).permute(1, 2, 0)[:, :, None] * eye[:, None, :, None]
         queries = by_head.flatten(2).flatten(0, 1)
         m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
-        pooled, mass, a = seed_attention(
-            blocks, m, c, segments, self.num_heads, self.softmax, want_a=want_a
-        )
+        D, slots = m.shape
+        gcn = _not_yet_applied(key, x, edges)
+        if gcn is not None and self.num_heads < slots < D / 2:
+            pooled, mass, a = seed_attention_through(
+                gcn, plain(x), m, c, segments, self.num_heads, self.softmax
+            )
+        else:
+            z = key.shared_propagation(x, edges)
+            blocks = z if isinstance(z, list) else [z]  # columns of [N, D_in]
+            pooled, mass, a = seed_attention(
+                blocks, m, c, segments, self.num_heads, self.softmax, want_a=want_a
+            )
         B, K = pooled[0].shape[1:3]
         out = (mass[..., None] * self.heads(value.bias)[:, None, None]).flatten(1, 2)  # [H, B·K, d]
         w_value = value.weight.unflatten(0, (self.num_heads, -1)).transpose(1, 2)  # [H, D_in, d]
@@ -146,6 +153,13 @@ class SeedAttention(MultiHeadAttention):
         a = seed_softmax(scores, segments, self.softmax)  # [N, H, K]
         heads = range(self.num_heads)
         return torch.cat([collect(a[:, i : i + 1], values[:, i], segments) for i in heads]), a
+
+
+def _not_yet_applied(conv: object, x: Tensor | Columns, edges: AnyEdges) -> Adjacency | None:
+    """Â, when Â X would have to be made by a sparse product: then it need not be made at all."""
+    if not isinstance(conv, GCNConv) or (isinstance(x, Columns) and x.gcn_known):
+        return None
+    return edges.gcn if isinstance(edges.gcn, Adjacency) else None
 
 
 class RowAttention(MultiHeadAttention):

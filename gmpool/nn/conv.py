@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,6 @@ AnyEdges = Edges | CoarseEdges
 ConvFactory = Callable[[int, int], nn.Module]
 
 
-@runtime_checkable
 class LinearConv(Protocol):
     """A convolution P(x) Wᵀ + b whose propagation P is linear and has no parameters.
 
@@ -28,6 +27,14 @@ class LinearConv(Protocol):
     bias: Tensor  # [out]
 
     def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor | list[Tensor]: ...
+
+
+def is_linear(conv: object) -> TypeGuard[LinearConv]:
+    """Whether it has the three. Not by isinstance, which from Python 3.12 on does not see the
+    parameters of a module."""
+    return callable(getattr(conv, "shared_propagation", None)) and all(
+        isinstance(getattr(conv, name, None), Tensor) for name in ("weight", "bias")
+    )
 
 
 class GCNConv(nn.Module):
@@ -110,7 +117,7 @@ def make_conv(conv: str | ConvFactory | None, in_dim: int, out_dim: int) -> nn.M
         made = conv(in_dim, out_dim)
         if not isinstance(made, nn.Module):
             raise UserError(f"the conv factory must return a torch.nn.Module, got {type(made)}")
-        ours = isinstance(made, (GCNConv, GINConv, IdentityConv, LinearConv))
+        ours = isinstance(made, (GCNConv, GINConv, IdentityConv)) or is_linear(made)
         return made if ours else ForeignConv(made)
     if conv not in CONVS:
         raise unknown("convolution", conv, [str(name) for name in CONVS])

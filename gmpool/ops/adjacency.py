@@ -24,6 +24,13 @@ class Adjacency:
         """[N, D] -> [N, D]"""
         return spmm(self.pattern, x, self.weight)
 
+    @property
+    def transposed(self) -> Adjacency:
+        weight, to_t = self.weight, self.pattern.to_t
+        if weight is not None and to_t is not None:
+            weight = weight.index_select(0, to_t)
+        return Adjacency(self.pattern.transposed, weight)
+
     @classmethod
     def from_edge_index(
         cls, edge_index: Tensor, num_nodes: int, weight: Tensor | None = None

@@ -8,13 +8,22 @@ ask the device for a value, so that they can be part of a CUDA graph.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import os
 
 import torch
 from torch import Tensor
 
-HAS_TRITON = importlib.util.find_spec("triton") is not None
+
+def _has_triton() -> bool:
+    try:
+        return importlib.util.find_spec("triton") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+HAS_TRITON = _has_triton()
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 # Tests turn this on, and set TRITON_INTERPRET=1 before Triton is imported: the kernels then run on
 # CPU tensors, one program after the other.
@@ -28,16 +37,26 @@ def usable(t: Tensor) -> bool:
     if t.dtype not in DTYPES or not HAS_TRITON:
         return False
     if t.is_cuda:
-        # tf32 products came with compute capability 8.0; ROCm calls itself cuda, too.
-        return torch.version.hip is None and torch.cuda.get_device_capability(t.device) >= (8, 0)
+        return _capable(t.device)
     return INTERPRET and t.device.type == "cpu" and os.environ.get("TRITON_INTERPRET") == "1"
+
+
+@functools.cache
+def _capable(device: torch.device) -> bool:
+    """tf32 products came with compute capability 8.0; ROCm calls itself cuda, too."""
+    return torch.version.hip is None and torch.cuda.get_device_capability(device) >= (8, 0)
+
+
+@functools.cache
+def _multiprocessors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count
 
 
 def num_programs(device: torch.device, per_multiprocessor: int) -> int:
     """How many programs the device holds at once."""
     if device.type != "cuda":
         return INTERPRETED_PROGRAMS
-    return per_multiprocessor * torch.cuda.get_device_properties(device).multi_processor_count
+    return per_multiprocessor * _multiprocessors(device)
 
 
 def precision(dtype: torch.dtype) -> str:

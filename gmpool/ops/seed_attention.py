@@ -25,7 +25,9 @@ import torch
 from torch import Tensor
 
 from gmpool.ops import gpu
+from gmpool.ops.adjacency import Adjacency
 from gmpool.ops.grouped import (
+    collect,
     collect_kernel,
     collect_reference,
     match,
@@ -67,6 +69,26 @@ def seed_attention(
     index = (segments.batch, segments.order, segments.ptr)
     *pooled, mass, a, _ = _attend(blocks, m[None], c[None], *index, num_heads, axis, want_a)
     return pooled, mass, a
+
+
+def seed_attention_through(
+    gcn: Adjacency,
+    x: Tensor,
+    m: Tensor,
+    c: Tensor,
+    segments: Segments,
+    num_heads: int,
+    axis: str,
+) -> Attended:
+    """The same for Z = Â X without making Z: Z M = Â (X M) and Aᵀ Z = (Âᵀ A)ᵀ X.
+
+    Two products with Â at width H·K instead of one at width D, and the same for the backward: less
+    where 2·H·K < D. Of size [N, D] there is X alone, and its gradient.
+    """
+    scores = (gcn.matmul(x @ m) + c).unflatten(1, (num_heads, -1))
+    a = seed_softmax(scores, segments, axis)
+    back = gcn.transposed.matmul(a.flatten(1)).view_as(a)
+    return [collect(back, x, segments)], _mass(a, segments), a
 
 
 def _one_seed(blocks: list[Tensor], segments: Segments, H: int, want_a: bool) -> Attended:

@@ -20,7 +20,6 @@ from gmpool.ops.gpu import on_device, precision
 from gmpool.ops.triton_chunks import (
     MERGE_ROWS,
     MERGE_WIDTH,
-    Plan,
     chunk_at,
     cut_rows,
     first_slot,
@@ -28,8 +27,6 @@ from gmpool.ops.triton_chunks import (
     last_slot,
 )
 from gmpool.ops.triton_tiles import (
-    CHUNK,
-    WARPS_PER_SM,
     Tiles,
     graph_tile,
     m_tile,
@@ -182,13 +179,13 @@ def forward(
 ) -> tuple[list[Tensor], Tensor, Tensor, Tensor]:  # fmt: skip
     """(Aᵀ Z of each block, Aᵀ 1, A or nothing, log Σ e^s [B, H·K] over nodes or nothing)
 
-    blocks [N, D_l] with D_l > 0, m [R, D, H·K], c [R, H·K]; graph b belongs to replica b // (B/R).
+    blocks [N, D_l], m [R, D, H·K], c [R, H·K]; graph b belongs to replica b // (B/R).
     """
     z, (R, D, HK), B, seeds = blocks[0], m.shape, ptr.shape[0] - 1, axis == "seeds"
     N, H, K = z.shape[0], tiles.heads, tiles.seeds
     zs = tuple(t if t.stride(1) == 1 else t.contiguous() for t in blocks)
     widths = tuple(t.shape[1] for t in zs)
-    plan = Plan.of(N, B, CHUNK, z.device, WARPS_PER_SM // tiles.warps)
+    plan = tiles.plan(N, B, z.device)
     parts = 2 * plan.programs
     outs = tuple(z.new_empty(H, B, K, width) for width in widths)
     mass = z.new_empty(H, B, K)
@@ -202,13 +199,13 @@ def forward(
             zs, tiles.padded(m, axis), tiles.padded(c, axis), order, ptr, outs, mass, lse, a,
             sums, totals, tops, B, B // R, plan.slots, plan.run, parts,
             widths, offsets(widths), tuple(t.stride(0) for t in zs), len(zs), D,
-            H, K, tiles.head, tiles.slots, tiles.width, CHUNK, seeds, want_a, precision(z.dtype),
-            num_warps=tiles.warps, num_stages=1,
+            H, K, tiles.head, tiles.slots, tiles.width, tiles.chunk, seeds, want_a,
+            precision(z.dtype), **tiles.launch,
         )  # fmt: skip
         if plan.programs > 1:
             _merge[(plan.programs - 1, HK, len(outs))](
                 outs, mass, lse, sums, totals, tops, ptr, B, plan.run, parts,
-                widths, len(outs), H, K, CHUNK, seeds, MERGE_ROWS, MERGE_WIDTH,
+                widths, len(outs), H, K, tiles.chunk, seeds, MERGE_ROWS, MERGE_WIDTH,
             )  # fmt: skip
     if want_a and not seeds:
         a = (a.view(N, HK) - lse.index_select(0, batch)).exp_().view(N, H, K).to(z.dtype)

@@ -19,10 +19,8 @@ from torch import Tensor
 
 from gmpool.ops.gpu import on_device, precision
 from gmpool.ops.triton_attention import offsets
-from gmpool.ops.triton_chunks import Plan, chunk_at, first_slot, graph_at, last_slot, merge_sum
+from gmpool.ops.triton_chunks import chunk_at, first_slot, graph_at, last_slot, merge_sum
 from gmpool.ops.triton_tiles import (
-    CHUNK,
-    WARPS_PER_SM,
     Tiles,
     graph_tile,
     head_sums,
@@ -151,7 +149,7 @@ def backward(
     z, (R, D, _), B = blocks[0], m.shape, ptr.shape[0] - 1
     zs = tuple(t if t.stride(1) == 1 else t.contiguous() for t in blocks)
     widths = tuple(t.shape[1] for t in zs)
-    plan = Plan.of(z.shape[0], B, CHUNK, z.device, WARPS_PER_SM // tiles.warps)
+    plan = tiles.plan(z.shape[0], B, z.device)
     parts = 2 * plan.programs
     dzs = tuple(t.new_empty(t.shape) for t in zs)
     dm = z.new_empty(R + parts, D, tiles.slots, dtype=torch.float32)
@@ -165,9 +163,9 @@ def backward(
             lse if extra is None else extra.contiguous(), order, ptr, dzs, dm, dc,
             B, R, B // R, plan.slots, plan.run,
             widths, offsets(widths), tuple(t.stride(0) for t in zs), len(zs), D,
-            tiles.heads, tiles.seeds, tiles.head, tiles.slots, tiles.width_back, CHUNK,
+            tiles.heads, tiles.seeds, tiles.head, tiles.slots, tiles.width_back, tiles.chunk,
             axis == "seeds", g_a is not None, precision(z.dtype),
-            num_warps=tiles.warps, num_stages=1,
+            **tiles.launch,
         )  # fmt: skip
         for t in (dm, dc):
             merge_sum(t[None, R:], t[None, :R], ptr, plan, group_size=B // R)

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 from torch.nn.functional import pad
+
+from gmpool.ops.triton_chunks import Plan
 
 # As compiled for sm_90 with tf32x3: these spill no registers, or few with more than 32 slots, where
 # a program also needs 8 warps; with 128 slots it would need more shared memory than there is.
@@ -22,6 +25,7 @@ CHUNK = 64  # nodes
 MIN_BLOCK, FEW_SLOTS, MAX_SLOTS = 16, 32, 64  # a product of tiles needs 16 of each
 COLUMNS, COLUMNS_MANY_SLOTS, COLUMNS_BACKWARD = 64, 32, 32
 WARPS_PER_SM = 16
+LAUNCH: dict[str, int] = {"num_stages": 1}
 MAX_BLOCKS = 8  # of columns; the kernels are unrolled over them
 
 
@@ -34,6 +38,7 @@ class Tiles(NamedTuple):
     slots: int  # S
     width: int  # BD
     width_back: int  # BD of the backward pass
+    chunk: int  # CH
     warps: int
 
     @classmethod
@@ -52,7 +57,14 @@ class Tiles(NamedTuple):
         widest = max(MIN_BLOCK, triton.next_power_of_2(max(widths)))
         BD = min(widest, COLUMNS if few else COLUMNS_MANY_SLOTS)
         back = min(widest, COLUMNS_BACKWARD)
-        return cls(num_heads, K, KP, S, BD, back, 4 if few else 8)
+        return cls(num_heads, K, KP, S, BD, back, CHUNK, 4 if few else 8)
+
+    def plan(self, num_nodes: int, num_graphs: int, device: torch.device) -> Plan:
+        return Plan.of(num_nodes, num_graphs, self.chunk, device, WARPS_PER_SM // self.warps)
+
+    @property
+    def launch(self) -> dict[str, int]:
+        return {"num_warps": self.warps, **LAUNCH}
 
     def padded(self, m: Tensor, axis: str) -> Tensor:
         """[..., H·K] -> [..., S], in float32"""

@@ -10,6 +10,7 @@ from torch import nn
 from gmpool import GMPool
 from gmpool.errors import UserError
 from gmpool.nn.attention import RowAttention, SeedAttention, complete_graphs
+from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 
 DIM = 8
@@ -147,3 +148,35 @@ def test_complete_graphs_of_an_unsorted_batch() -> None:
 def test_options_are_checked(options: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         RowAttention(8, 8, **options)
+
+
+@pytest.mark.parametrize("conv", ["gcn", None])
+def test_linear_convolutions_are_absorbed(conv: str | None) -> None:
+    """On every version of Python: from 3.12 on isinstance does not see a module's parameters."""
+    attention = SeedAttention(8, conv=conv)
+    assert attention.absorbable
+    assert not SeedAttention(8, conv="gin").absorbable
+
+
+@pytest.mark.parametrize("softmax", ["seeds", "nodes"])
+def test_without_making_the_propagated_features(
+    softmax: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Â is applied at the width of the scores; values and both derivatives stay the same."""
+    batch = random_batch([7, 1, 0, 5], 24, weighted=True, directed=True)
+    torch.manual_seed(0)
+    attention = SeedAttention(24, num_heads=2, conv="gcn", softmax=softmax).double()
+    seeds = torch.randn(3, 24, dtype=torch.float64)
+    edges = Edges.of(batch.edge_index, len(batch.x), torch.float64, batch.weight)
+    segments = Segments.from_batch(batch.batch, len(batch.x), None, batch.size)
+    x = batch.x.requires_grad_()
+    found = []
+    for narrow in (True, False):
+        if not narrow:
+            monkeypatch.setattr("gmpool.nn.attention._not_yet_applied", lambda *_: None)
+        out = attention(seeds, x, edges, segments).out
+        (grad,) = torch.autograd.grad(out.square().sum(), x, create_graph=True)
+        (again,) = torch.autograd.grad(grad.square().sum(), x)
+        found.append((out, grad, again))
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-10, rtol=1e-10)

@@ -28,7 +28,9 @@ from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern, spmm, spmm_reference
 
 pytest.importorskip("triton")
-FLOOR = 2e-7  # of the norm: a sum that happens to be exact sets no standard
+# Of the norm: a sum of few terms sets no standard. Products of tiles are three tf32 ones, good to
+# 1e-6; seed attention is several of them in a row.
+FLOOR, PRODUCTS, ATTENTION = 2e-7, 1e-6, 4e-6
 MANY, ONE, HOLES = [3, 39, 1, 70], [330], [0, 0, 130, 64, 0, 63, 65, 1, 0]
 AXES = pytest.mark.parametrize("axis", ["seeds", "nodes"])
 CUDA = [
@@ -177,7 +179,7 @@ def test_collect_spread_and_match(
             pair = [tensors[i] for i in pick]
             return with_gradients([f(*pair, segments)], pair)
 
-        assert_as_exact(run(op, low), run(reference, low), run(reference, exact))
+        assert_as_exact(run(op, low), run(reference, low), run(reference, exact), PRODUCTS)
 
 
 def attended(z: Tensor, *rest: Any, widths: list[int], **options: Any) -> tuple[Tensor, ...]:
@@ -226,7 +228,7 @@ def test_seed_attention(
     assert ours[2].shape[0] == (sum(sizes) if want_a or H * K == 72 else 0)
     found = with_gradients(ours[outputs], low)
     # ∂c over nodes is 0: what is left of it is rounding of the terms, some of them 10 apart.
-    floor = 20 * FLOOR if dtype == torch.float32 else 5e-2
+    floor = ATTENTION if dtype == torch.float32 else 5e-2
     assert_as_exact(found, plain(low), plain(exact), floor)
 
 
@@ -260,7 +262,7 @@ def test_replicas_are_one_call(axis: str, device: str, monkeypatch: pytest.Monke
 
     found = with_gradients(torch.vmap(one)(*low, batches), low)
     assert called == [R]
-    assert_as_exact(found, each(low), each(exact), 20 * FLOOR)
+    assert_as_exact(found, each(low), each(exact), ATTENTION)
 
 
 @AXES
@@ -312,9 +314,11 @@ def test_kernels_can_be_captured(axis: str, device: str) -> None:
     index = [t.clone() for t in (segments.batch, segments.order, segments.ptr)]
 
     def run(segments: Segments) -> list[Tensor]:
-        outputs = attended(z, m, c, segments, 2, axis, widths=[10], want_a=False)[:2]
+        leaves = [t.detach().requires_grad_() for t in (z, m, c)]
+        outputs = attended(*leaves, segments, 2, axis, widths=[10], want_a=False)[:2]
         loss = outputs[0].square().sum() + outputs[1].square().sum()
-        return [*outputs, *torch.autograd.grad(loss, [z, m, c])]
+        # Fresh leaves: those made before would bind the capture to the stream they were made on.
+        return [*outputs, *torch.autograd.grad(loss, leaves)]
 
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
