@@ -15,6 +15,7 @@ from rich.table import Table
 import gmpool
 from gmpool.cli.console import out
 from gmpool.cli.given import DataRoot, JsonFlag
+from gmpool.engine.files import write_atomically
 from gmpool.engine.provenance import commit, device_name, versions
 from gmpool.errors import UserError
 
@@ -25,6 +26,9 @@ class Bench(StrEnum):
     readout = "readout"
     ops = "ops"
     methods = "methods"
+    gpu = "gpu"
+    efficiency = "efficiency"
+    stacked = "stacked"
 
 
 def bench(
@@ -34,9 +38,14 @@ def bench(
         Path | None,
         typer.Option(help="Append the rows, with device and versions, to this .jsonl file."),
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="efficiency: draw the rows into this .png file.")
+    ] = None,
     json_: JsonFlag = False,
 ) -> None:
     """Measure ours beside the usual way, in one run (needs a source checkout)."""
+    if plot is not None and name is not Bench.efficiency:
+        raise UserError(f"--plot draws the rows of efficiency, and {name} has no picture")
     root = Path(gmpool.__file__).resolve().parents[1]
     if not (root / "benchmarks" / "__init__.py").is_file():
         raise UserError(
@@ -48,24 +57,41 @@ def bench(
     rows = importlib.import_module(f"benchmarks.{name}").measure(data)
     if record is not None:
         _record(rows, name, record)
+    if plot is not None:
+        _draw(rows, plot)
     if json_:
         print(json.dumps(rows))
         return
     shown = Table("name", "ours", "peer", "ratio", "unit")
     for row in rows:
         shown.add_row(
-            row["name"], f"{row['ours']:.4g}", f"{row['peer']:.4g}", f"{row['ratio']:.1f} ×",
-            row["unit"],
+            row["name"], _shown(row["ours"], ".4g"), _shown(row["peer"], ".4g"),
+            _shown(row["ratio"], ".1f", " ×"), row["unit"],
         )  # fmt: skip
     out.print(shown)
 
 
+def _shown(value: float | None, digits: str, unit: str = "") -> str:
+    return "–" if value is None else f"{value:{digits}}{unit}"
+
+
 def _record(rows: list[dict[str, Any]], name: str, path: Path) -> None:
-    origin = {"device": device_name("cpu"), "versions": versions(), "commit": commit()}
-    lines = "".join(json.dumps({"bench": name, **row, **origin}) + "\n" for row in rows)
+    device = device_name("cuda" if name == Bench.gpu else "cpu")
+    origin = {"device": device, "versions": versions(), "commit": commit()}
+    # A row of a benchmark that runs here and there says itself where it was measured.
+    lines = "".join(json.dumps({"bench": name, **origin, **row}) + "\n" for row in rows)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
             file.write(lines)
     except OSError as error:
         raise UserError(f"the rows could not be written to {path}: {error}") from error
+
+
+def _draw(rows: list[dict[str, Any]], path: Path) -> None:
+    from gmpool.report.efficiency import efficiency_figure
+
+    try:
+        write_atomically({path: efficiency_figure(rows)})
+    except OSError as error:
+        raise UserError(f"the picture could not be written to {path}: {error}") from error
