@@ -17,12 +17,14 @@ PACKAGES = ("torch", "torch_geometric", "numpy", "scipy", "rdkit")
 def commit() -> str | None:
     """The commit of the checkout this code runs from, marked when it has changes.
 
-    A copy of a checkout on a machine without git may say in a file COMMIT what it is a copy of.
+    A copy of a checkout may say in a file COMMIT, which git ignores, what it is a copy of.
     """
     root = Path(__file__).resolve().parents[2]
+    copied = root / "COMMIT"
+    if copied.is_file():
+        return copied.read_text(encoding="utf-8").strip()
     if not (root / ".git").exists():
-        copied = root / "COMMIT"
-        return copied.read_text(encoding="utf-8").strip() if copied.is_file() else None
+        return None
     try:
         head = _git(root, "rev-parse", "--short=12", "HEAD")
         changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "gmpool")

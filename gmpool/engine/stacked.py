@@ -58,7 +58,7 @@ class _Progress:
 
 def cannot_stack(graphs: PackedGraphs, model: ModelConfig) -> str | None:
     """Why a method must be trained one run at a time on this set; None if it can be stacked."""
-    if not getattr(METHODS[model.method], "fixed_shapes", True) or model.pool.get("hops"):
+    if not METHODS[model.method].fixed_shapes or model.pool.get("hops"):
         return f"the shapes of {model.method} depend on the data"
     if not graphs.symmetric or graphs.edge_weight is not None:
         return f"{graphs.name} has directed or weighted edges"
@@ -105,6 +105,8 @@ def _check(graphs: PackedGraphs, runs: Sequence[Run]) -> None:
 
 
 class _Stack:
+    """A stack on its way: the program on the device, and what the host knows of each replica."""
+
     def __init__(self, graphs: PackedGraphs, runs: Sequence[Run], metric: str) -> None:
         self.graphs, self.runs, self.metric = graphs, runs, metric
         shape = DataShape.of(graphs)

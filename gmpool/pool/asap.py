@@ -11,7 +11,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.nn.columns import Columns, plain
 from gmpool.ops.adjacency import Adjacency, Edges
 from gmpool.ops.cluster_product import cluster_product, rows_of
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
@@ -20,12 +19,12 @@ from gmpool.ops.neighbour_max import neighbour_max
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern, spmm
 from gmpool.ops.subgraph import DerivedEdges, best_of_each
-from gmpool.pool.method import METHODS, GraphSizes, check_ratio
+from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("asap")
-class ASAPool(nn.Module):
+class ASAPool(Method):
     """ASAP: keeps the fittest of the clusters that attention forms around every node.
 
     dropout: of attention.
@@ -57,19 +56,8 @@ class ASAPool(nn.Module):
         self.fit_here = nn.Linear(in_dim, 1, bias=False)  # W₂
         self.fit_there = nn.Linear(in_dim, 1)  # W₃
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the weighted graph of the kept clusters"""
-        x = plain(x)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
         looped = with_loops(edges.plain)
         # Under autocast as well: scores of 8 bits would tie.
         with torch.autocast(x.device.type, enabled=False):

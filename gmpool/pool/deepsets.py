@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("deepsets")
-class DeepSets(nn.Module):
+class DeepSets(Method):
     """DeepSets: a network on each node, the sum, a network on the sum. [N, D] -> [B, hidden]"""
 
     architecture = "global"
@@ -23,16 +22,7 @@ class DeepSets(nn.Module):
         self.of_node = _two_layers(in_dim, hidden_dim)
         self.of_sum = _two_layers(hidden_dim, hidden_dim)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         return Pooled(self.of_sum(segment_sum(self.of_node(x), segments)))
 
 

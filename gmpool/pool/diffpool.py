@@ -8,19 +8,18 @@ Nothing of size n × n is made: ‖A − S Sᵀ‖² = ‖A‖² − 2 Σ_ij A_i
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from gmpool.nn.columns import Columns
 from gmpool.nn.conv import AnyEdges, GCNConv
 from gmpool.ops.adjacency import CoarseEdges, Edges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_mean, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, rows_wanted, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("diffpool")
-class DiffPool(nn.Module):
+class DiffPool(Method):
     """DiffPool: learned soft clusters, with link prediction and entropy losses."""
 
     architecture = "clusters"
@@ -42,17 +41,8 @@ class DiffPool(nn.Module):
         self.out_dim = in_dim
         self.assign = GCNConv(in_dim, self.num_clusters)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [B, K, D] and dense coarse graphs"""
-        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
         log_s = self.assign(x, edges).log_softmax(1)  # [N, K]
         s = log_s.exp()
         a_s = edges.plain.matmul(s)  # A S

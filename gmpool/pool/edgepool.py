@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.nn.columns import Columns, plain
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.image import image
@@ -18,14 +17,14 @@ from gmpool.ops.matching import contract
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import Pattern
 from gmpool.ops.subgraph import DerivedEdges
-from gmpool.pool.method import METHODS, GraphSizes
+from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 
 SCORES = ("softmax", "tanh", "sigmoid")
 
 
 @METHODS.register("edgepool")
-class EdgePool(nn.Module):
+class EdgePool(Method):
     """EdgePool: merges the ends of the edges with the best learned scores.
 
     score: how the raw scores of edges become scores; 1/2 is added to each.
@@ -54,19 +53,8 @@ class EdgePool(nn.Module):
         self.raw = nn.Linear(2 * in_dim, 1)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the graph of the merged nodes"""
-        x = plain(x)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
         pattern = edges.plain.pattern
         # Under autocast as well: scores of 8 bits would tie.
         with torch.autocast(x.device.type, enabled=False):

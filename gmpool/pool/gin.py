@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("gin")
-class SumPool(nn.Module):
+class SumPool(Method):
     """Sum of the nodes after GIN message passing (the paper's GIN row). [N, D] -> [B, D]"""
 
     architecture = "global"
@@ -21,14 +20,5 @@ class SumPool(nn.Module):
         super().__init__()
         self.out_dim = in_dim
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         return Pooled(segment_sum(x, segments))

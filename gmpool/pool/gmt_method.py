@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from gmpool.errors import unknown
 from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
-from gmpool.pool.method import METHODS, GraphSizes
+from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("gmt")
-class GMTMethod(nn.Module):
+class GMTMethod(Method):
     """Graph Multiset Transformer: GMPool_k on the graph, SelfAtt, GMPool_1. [N, D] -> [B, hidden]
 
     preset "authors" or "paper" sets what the options below leave at None; without num_seeds, K is

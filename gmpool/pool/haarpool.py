@@ -14,19 +14,19 @@ ordered by degree, when messages are passed among them.
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from gmpool.nn.chain_edges import chain_step
 from gmpool.nn.columns import Columns, plain
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import spmm
-from gmpool.pool.method import METHODS, GraphSizes
+from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("haarpool")
-class HaarPool(nn.Module):
+class HaarPool(Method):
     """HaarPool: compresses nodes by Haar bases of a fixed chain of spectral clusterings."""
 
     architecture = "chain"

@@ -8,11 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_gather, segment_mean, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, rows_wanted, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 
 
@@ -38,7 +37,7 @@ class MemoryLayer(nn.Module):
 
 
 @METHODS.register("mempool")
-class MemPool(nn.Module):
+class MemPool(Method):
     """MemPool: memory keys cluster the nodes to K rows, then to one. [N, D] -> [B, hidden]
 
     kl_weight: of the loss that sharpens the first layer's clusters.
@@ -64,16 +63,7 @@ class MemPool(nn.Module):
         self.first = MemoryLayer(in_dim, hidden_dim, K, heads, tau)
         self.last = MemoryLayer(hidden_dim, hidden_dim, 1, heads, tau)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         rows, c = self.first(x, segments)
         B, K, D = rows.shape
         rows = nn.functional.leaky_relu(rows).view(B * K, D)

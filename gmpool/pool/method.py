@@ -1,8 +1,8 @@
 """Pooling methods by name: what `--method` can say.
 
-A method is a module built as `Method(in_dim, hidden_dim, sizes=…, **options)`, with
+A method is a `Method`, built as `TheMethod(in_dim, hidden_dim, sizes=…, **options)` and called as
 
-    forward(x, edge_index, batch=None, *, edge_attr=None, batch_size=None) -> Pooled
+    pool(x, edge_index, batch=None, *, edge_attr=None, batch_size=None) -> Pooled
 
 where edge_index and batch may also be Edges and Segments made before.
 Its keyword-only constructor arguments, other than sizes, are its options. Its class attribute
@@ -23,14 +23,15 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns, plain
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
+from gmpool.pool.pooled import Pooled
 from gmpool.registry import Registry
 
 METHODS: Registry[Any] = Registry("method")
@@ -85,19 +86,32 @@ def rows_wanted(
     return sizes.share(ratio) if rule == "ratio" else sizes.under(60)
 
 
-def unpack(
-    x: Tensor | Columns,
-    edge_index: Tensor | Edges,
-    batch: Tensor | Segments | None,
-    edge_attr: Tensor | None,
-    batch_size: int | None,
-) -> tuple[Tensor, Edges, Segments]:
-    """What a method works on, from what a network or a PyG user passes to its forward."""
-    x = plain(x)
-    segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-    if isinstance(edge_index, (Tensor, Edges)):
-        edge_index = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
-    return x, edge_index, segments
+class Method(nn.Module):
+    """What the methods have in common: how they are called. Each writes `pool`."""
+
+    architecture: ClassVar[str]
+    fixed_shapes: ClassVar[bool] = True
+    out_dim: int
+
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edge_index: Tensor | Edges,
+        batch: Tensor | Segments | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Pooled:
+        """x [N, D], edge_index [2, E], batch [N]; or Edges and Segments made before."""
+        x = plain(x)
+        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
+        if isinstance(edge_index, (Tensor, Edges)):
+            edge_index = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
+        return self.pool(x, edge_index, segments)
+
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+        """What the method does with the nodes x [N, D] of a batch."""
+        raise NotImplementedError
 
 
 def method_options(name: str) -> dict[str, Any]:

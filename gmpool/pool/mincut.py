@@ -9,17 +9,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import CoarseEdges, Edges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.diffpool import root
-from gmpool.pool.method import METHODS, GraphSizes, rows_wanted, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("mincut")
-class MinCutPool(nn.Module):
+class MinCutPool(Method):
     """MinCutPool: learned soft clusters, with cut and orthogonality losses.
 
     normalise: whether A' loses its diagonal and is scaled by its degrees, as published.
@@ -46,17 +45,8 @@ class MinCutPool(nn.Module):
         self.out_dim = in_dim
         self.assign = nn.Linear(in_dim, self.num_clusters)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [B, K, D] and dense coarse graphs"""
-        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
         s = self.assign(x).softmax(1)  # [N, K]
         a_s = edges.plain.matmul(s)  # A S
         degree = edges.plain.matmul(s.new_ones(s.shape[0], 1))  # [N, 1]

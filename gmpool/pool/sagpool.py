@@ -8,20 +8,19 @@ SAGPool(H) pools after every layer, SAGPool(G) once after all of them.
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from gmpool.nn.columns import Columns
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_max, segment_mean
 from gmpool.ops.subgraph import best_of_each
-from gmpool.pool.method import METHODS, GraphSizes, check_ratio, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 from gmpool.pool.topk import keep_best
 
 
 @METHODS.register("sagpool")
-class SAGPool(nn.Module):
+class SAGPool(Method):
     """SAGPool(H): keeps the nodes with the best scores by a graph convolution, at every level."""
 
     architecture = "selection"
@@ -35,17 +34,8 @@ class SAGPool(nn.Module):
         self.ratio, self.out_dim = ratio, in_dim
         self.score = GCNConv(in_dim, 1)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the graph among the kept nodes"""
-        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
         score = torch.tanh(self.score(x, edges)[:, 0])
         return keep_best(x, score, edges, segments, self.ratio)
 
@@ -63,16 +53,7 @@ class SAGPoolGlobal(SAGPool):
         super().__init__(in_dim, hidden_dim, sizes=sizes, ratio=ratio)
         self.out_dim = 2 * in_dim
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         score = torch.tanh(self.score(x, edges)[:, 0])
         kept, left = best_of_each(score, segments, self.ratio)
         rows = x.index_select(0, kept) * score.index_select(0, kept)[:, None]

@@ -9,16 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_softmax
-from gmpool.pool.method import METHODS, GraphSizes, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("set2set")
-class Set2Set(nn.Module):
+class Set2Set(Method):
     """Set2Set: an LSTM that attends to the nodes in several steps. [N, D] -> [B, 2 D]"""
 
     architecture = "global"
@@ -35,16 +34,7 @@ class Set2Set(nn.Module):
         for parameter in self.parameters():  # as torch.nn.LSTM begins
             nn.init.uniform_(parameter, -(in_dim**-0.5), in_dim**-0.5)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         B = segments.num_graphs
         state = cell = x.new_zeros(B, self.in_dim)
         both = x.new_zeros(B, 2 * self.in_dim)

@@ -11,16 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
-from gmpool.pool.method import METHODS, GraphSizes, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("set-transformer")
-class SetTransformer(nn.Module):
+class SetTransformer(Method):
     """Set Transformer: nodes attend to each other, then seeds to nodes. [N, D] -> [B, hidden]
 
     With several seeds their rows are concatenated: [B, num_seeds · hidden].
@@ -54,19 +53,10 @@ class SetTransformer(nn.Module):
         self.narrow = nn.Linear(in_dim, hidden_dim)
         self.encode = SelfAtt(hidden_dim, **block)
         self.linear = nn.Linear(hidden_dim, hidden_dim)
-        self.pool = GMPool(hidden_dim, num_seeds, conv=None, **block)
+        self.to_seeds = GMPool(hidden_dim, num_seeds, conv=None, **block)
         self.decode = SelfAtt(hidden_dim, **block)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         x = self.encode(self.narrow(x), segments)
-        pooled = self.pool(torch.relu(self.linear(x)), edges, segments)
+        pooled = self.to_seeds(torch.relu(self.linear(x)), edges, segments)
         return Pooled(self.decode(pooled.x).flatten(1))

@@ -13,11 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.ops.subgraph import ranking
-from gmpool.pool.method import METHODS, GraphSizes, rows_wanted, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 
 TIES = ("content", "position")
@@ -45,7 +44,7 @@ class ConvolutionReadout(nn.Module):
 
 
 @METHODS.register("sortpool")
-class SortPool(nn.Module):
+class SortPool(Method):
     """SortPool: the first K nodes by their last feature, read by 1-D convolutions. [B, out_dim]
 
     num_rows: K; without it ratio · mean nodes as in the comparison, or by DGCNN's own rule,
@@ -79,16 +78,7 @@ class SortPool(nn.Module):
         direction = torch.arange(1, in_dim + 1, dtype=torch.float64).sqrt().sin()
         self.register_buffer("direction", direction.float(), persistent=False)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, _, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         return Pooled(self.readout(self.sorted_rows(x, segments)))
 
     def sorted_rows(self, x: Tensor, segments: Segments) -> Tensor:

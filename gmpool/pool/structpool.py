@@ -15,14 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.nn.columns import Columns
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.reach import reach
 from gmpool.ops.segment import Segments, segment_gather, segment_sum
 from gmpool.ops.sparse import sddmm, spmm
-from gmpool.pool.method import METHODS, GraphSizes, rows_wanted, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 from gmpool.pool.sortpool import ConvolutionReadout
 
@@ -34,7 +33,7 @@ Mixing = Callable[[Tensor], Tensor]  # Q -> W Q
 
 
 @METHODS.register("structpool")
-class StructPool(nn.Module):
+class StructPool(Method):
     """StructPool: clusters by mean-field inference in a random field. [N, D] -> [B, out_dim]
 
     num_clusters: K; without it ratio · mean nodes, or by its own rule, rule="size60": the size
@@ -76,16 +75,7 @@ class StructPool(nn.Module):
             self.readout = GCNConv(in_dim, hidden_dim)
             self.out_dim = hidden_dim
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         s = self.assign(x, edges, segments)
         rows = collect(s[:, None].to(x.dtype), x, segments)[0]  # [B, K, D]
         coarse = edges.coarsened(s, segments)

@@ -8,16 +8,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.nn.columns import Columns
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.ops.subgraph import best_of_each, induced
-from gmpool.pool.method import METHODS, GraphSizes, check_ratio, unpack
+from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 
 
 @METHODS.register("topk")
-class TopKPool(nn.Module):
+class TopKPool(Method):
     """TopKPool: keeps the nodes with the best projections on a learned vector."""
 
     architecture = "selection"
@@ -32,17 +31,8 @@ class TopKPool(nn.Module):
         self.weight = nn.Parameter(torch.empty(in_dim))
         nn.init.uniform_(self.weight, -(in_dim**-0.5), in_dim**-0.5)
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | Edges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
+    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the graph among the kept nodes"""
-        x, edges, segments = unpack(x, edge_index, batch, edge_attr, batch_size)
         score = (x @ self.weight) / self.weight.norm()
         return keep_best(x, torch.tanh(score), edges, segments, self.ratio)
 

@@ -30,6 +30,7 @@ class WLSubtreeSVM:
     """
 
     architecture = "kernel"
+    fixed_shapes = False
 
     def __init__(
         self, *, sizes: GraphSizes | None = None, iterations: int = 5, normalise: bool = True

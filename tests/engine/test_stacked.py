@@ -22,11 +22,7 @@ from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.tasks.classify import GraphModel
 
-STACKED = [
-    name
-    for name in METHODS
-    if METHODS[name].architecture != "kernel" and getattr(METHODS[name], "fixed_shapes", True)
-]
+STACKED = [name for name in METHODS if METHODS[name].fixed_shapes]
 
 
 def splits(count: int, graphs: int = 24) -> list[Split]:

@@ -82,7 +82,7 @@ def test_set_transformer_agrees_with_pyg() -> None:
     with torch.no_grad():
         copy_self(ours.encode, pyg.encoders[0].mab)
         pyg.pma.lin.load_state_dict(ours.linear.state_dict())
-        copy_seeds(ours.pool, pyg.pma)
+        copy_seeds(ours.to_seeds, pyg.pma)
         copy_self(ours.decode, pyg.decoders[0].mab)
     out = ours(batch.x, batch.edge_index, batch.batch, batch_size=3).x
     expected = pyg(ours.narrow(batch.x), batch.batch, dim_size=3)
