@@ -39,7 +39,7 @@ def main(folder: Path, epochs: int = 60) -> float:
         "hidden_dim": 32,
         "batch_size": 16,
     }
-    options |= {"lr": 5e-3, "dropout": 0.0}
+    options |= {"lr": 2e-3, "dropout": 0.0}
     model_config, config = configure(dataset.name, "gmt", method_options("gmt"), options)
     metric = dataset.metric
     assert metric is not None
