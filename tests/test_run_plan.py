@@ -110,6 +110,41 @@ def test_what_is_to_do_costs_time(gmpool_cli: Cli) -> None:
     assert "about " in cells(said.out, "mean")[-1]
 
 
+def test_what_is_done_does_not_make_the_rest_look_free(gmpool_cli: Cli) -> None:
+    assert gmpool_cli(*RUN, "--only-method", "mean").code == 0
+    said = gmpool_cli(*RUN, "--dry-run")
+    assert cells(said.out, "mean")[2:] == ["4", "4", "0", "–"]
+    assert cells(said.out, "total")[2:] == ["8", "4", "4", "unknown"]
+
+
+def test_a_stack_of_runs_through_the_command(gmpool_cli: Cli) -> None:
+    said = gmpool_cli(*RUN, "--replicas", 3)
+    assert said.code == 0, said.err
+    assert [row["replicas"] for row in rows()] == [3, 3, 3, 1, 3, 3, 3, 1]
+    alone = gmpool_cli(*RUN, "--store", "one-by-one")
+    assert alone.code == 0, alone.err
+    lines = Path("one-by-one/rows.jsonl").read_text().splitlines()
+    for stacked, single in zip(rows(), map(json.loads, lines), strict=True):
+        assert stacked["key"] == single["key"]
+        assert stacked["test"] == single["test"]
+        assert stacked["valid_loss"] == pytest.approx(single["valid_loss"], rel=1e-4)
+    for words, told in (
+        (("--replicas", "zero"), "--replicas takes auto or a number"),
+        (("--tf32",), "--tf32 is for a GPU"),
+    ):
+        refused = gmpool_cli(*RUN, *words)
+        assert refused.code == 2
+        assert told in refused.err
+
+
+def test_a_method_that_cannot_be_stacked_says_so(gmpool_cli: Cli) -> None:
+    Path("p.toml").write_text(TWO_LINES.replace('"mean"', '"topk"'))
+    said = gmpool_cli(*RUN, "--replicas", "auto", "--only-method", "topk")
+    assert said.code == 0, said.err
+    assert "topk on SHAPES runs one at a time: the shapes of topk depend on the data" in said.err
+    assert {row["replicas"] for row in rows()} == {1}
+
+
 def test_only_a_part_of_a_plan(gmpool_cli: Cli) -> None:
     text = TWO_LINES.replace('["own"]', '["MUTAG", "own"]').replace('"mean"', '"mean", "gmt"')
     Path("p.toml").write_text(text)

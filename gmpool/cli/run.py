@@ -132,7 +132,7 @@ def _time(to_do: int, seconds: float | None, rough: bool) -> str:
 
 def _total(costs: Sequence[Expected]) -> dict[str, Any]:
     """Sums over the cells; of times over those that are known, none if none is."""
-    known = [cost.seconds for cost in costs if cost.seconds is not None]
+    known = [cost.seconds for cost in costs if cost.seconds is not None and cost.to_do]
     return {
         "runs": sum(cost.cell.runs for cost in costs),
         "recorded": sum(cost.recorded for cost in costs),
