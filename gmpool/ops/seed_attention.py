@@ -25,9 +25,7 @@ import torch
 from torch import Tensor
 
 from gmpool.ops import gpu
-from gmpool.ops.adjacency import Adjacency
 from gmpool.ops.grouped import (
-    collect,
     collect_kernel,
     collect_reference,
     match,
@@ -37,11 +35,11 @@ from gmpool.ops.grouped import (
     union_index,
 )
 from gmpool.ops.replicas import flat, lead
+from gmpool.ops.seed_softmax import mass_of, seed_softmax, softmax_backward
 from gmpool.ops.segment import (
     Segments,
     segment_gather,
     segment_reference,
-    segment_softmax,
     segment_sum,
 )
 from gmpool.ops.sparse import wide
@@ -71,53 +69,12 @@ def seed_attention(
     return pooled, mass, a
 
 
-def seed_attention_through(
-    gcn: Adjacency,
-    x: Tensor,
-    m: Tensor,
-    c: Tensor,
-    segments: Segments,
-    num_heads: int,
-    axis: str,
-) -> Attended:
-    """The same for Z = Â X without making Z: Z M = Â (X M) and Aᵀ Z = (Âᵀ A)ᵀ X.
-
-    Two products with Â at width H·K instead of one at width D, and the same for the backward: less
-    where 2·H·K < D. Of size [N, D] there is X alone, and its gradient.
-    """
-    scores = (gcn.matmul(x @ m) + c).unflatten(1, (num_heads, -1))
-    a = seed_softmax(scores, segments, axis)
-    back = gcn.transposed.matmul(a.flatten(1)).view_as(a)
-    return [collect(back, x, segments)], _mass(a, segments), a
-
-
 def _one_seed(blocks: list[Tensor], segments: Segments, H: int, want_a: bool) -> Attended:
     """A softmax over one seed is 1: pooling is a sum, and there is no score to differentiate."""
     B, z = segments.num_graphs, blocks[0]
     sums = [segment_sum(z, segments)[None, :, None].expand(H, B, 1, -1) for z in blocks]
     mass = segments.counts.to(z.dtype)[None, :, None].expand(H, B, 1)
     return sums, mass, z.new_ones(z.shape[0] if want_a else 0, H, 1)
-
-
-def seed_softmax(scores: Tensor, segments: Segments, axis: str) -> Tensor:
-    """Attention weights. scores [N, H, K] -> A [N, H, K]
-
-    axis "seeds": Σ_k A_nhk = 1 for each node (equation in Proposition 5; keeps multiplicity).
-    axis "nodes": Σ_{n in graph} A_nhk = 1 for each seed.
-    """
-    if axis == "seeds":
-        # Seeds are few: with nodes innermost the softmax is vectorised over nodes.
-        return scores.permute(1, 2, 0).softmax(1).permute(2, 0, 1)
-    return segment_softmax(scores.flatten(1), segments).view_as(scores)
-
-
-def _softmax_backward(a: Tensor, da: Tensor, segments: Segments, axis: str) -> Tensor:
-    """∂/∂scores of a softmax with weights a, given ∂/∂a. [N, H, K]"""
-    weighted = a * da
-    if axis == "seeds":
-        return weighted - a * weighted.sum(2, keepdim=True)
-    total = segment_sum(weighted.flatten(1), segments)
-    return weighted - a * segment_gather(total, segments).view_as(a)
 
 
 def _by_block(m: Tensor, blocks: list[Tensor]) -> tuple[Tensor, ...]:
@@ -147,11 +104,6 @@ def _dm(blocks: list[Tensor], ds: Tensor, R: int) -> Tensor:
         return torch.cat([z.t() @ ds for z in blocks])[None]
     per_replica = _by_replica(ds, R)
     return torch.cat([_by_replica(z, R).mT @ per_replica for z in blocks], dim=1)
-
-
-def _mass(a: Tensor, segments: Segments) -> Tensor:
-    """Aᵀ 1. [N, H, K] -> [H, B, K]"""
-    return segment_sum(a.flatten(1), segments).view(-1, *a.shape[1:]).transpose(0, 1)
 
 
 def seed_attention_reference(
@@ -203,7 +155,7 @@ def _attend(
     a = seed_softmax(scores, segments, axis).contiguous()
     pooled = collect_kernel(a, zs, order, ptr)
     lse = z.new_zeros(*_lse_shape(tiles, m, ptr, axis), dtype=torch.float32)
-    return [*(t.to(z.dtype) for t in (*pooled, _mass(a, segments).contiguous(), a)), lse]
+    return [*(t.to(z.dtype) for t in (*pooled, mass_of(a, segments).contiguous(), a)), lse]
 
 
 def _lse_shape(tiles: Any, m: Tensor, ptr: Tensor, axis: str) -> tuple[int, int]:
@@ -267,7 +219,7 @@ def _backward_composed(
         da = da + g_a
     for z, g_l in zip(blocks, g, strict=True):
         da = da + match(z, g_l, segments)
-    ds = _softmax_backward(a, da, segments, axis).flatten(1)  # [N, H·K]
+    ds = softmax_backward(a, da, segments, axis).flatten(1)  # [N, H·K]
     dz = [
         spread(a, g_l, segments) + (_by_replica(ds, R) @ m_l.mT).flatten(0, 1)
         for g_l, m_l in zip(g, _by_block(m, blocks), strict=True)
@@ -308,7 +260,7 @@ def _attend_backward(
     da = match_kernel(zs, gs, batch, order, ptr) + wide(g_a)
     per_graph = wide(g_mass).transpose(0, 1).flatten(1)  # [B, H·K]
     da += per_graph.index_select(0, batch).view_as(da)
-    ds = _softmax_backward(a_, da, segments, axis).flatten(1)  # [N, H·K]
+    ds = softmax_backward(a_, da, segments, axis).flatten(1)  # [N, H·K]
     dz = spread_kernel(a_, gs, batch, order, ptr)
     for dz_l, m_l in zip(dz, _by_block(wide(m), blocks), strict=True):
         _by_replica(dz_l, R).baddbmm_(_by_replica(ds, R), m_l.mT)
