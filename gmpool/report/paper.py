@@ -47,8 +47,3 @@ def published_method(label: str, method: str, part: str, *, changed: bool) -> st
         if name in known:
             return known[name]
     return None
-
-
-def paper_name(method: str) -> str:
-    """What the paper calls a method; our own name where it does not have it."""
-    return _tables()["methods"].get(method, method)

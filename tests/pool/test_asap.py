@@ -5,15 +5,14 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import pytest
 import torch
+from coarse import matrix, run
 from graphs import Batch, random_batch
 from hypothesis import given, settings
 from torch_geometric.nn import ASAPooling
 from torch_geometric.utils import to_dense_adj
 
 from gmpool.errors import UserError
-from gmpool.ops.adjacency import Edges
 from gmpool.pool.asap import ASAPool
-from gmpool.pool.pooled import Pooled
 
 DIM = 5
 
@@ -21,16 +20,6 @@ DIM = 5
 def pool_with(**options: object) -> ASAPool:
     torch.manual_seed(1)
     return ASAPool(DIM, 8, **options).double()
-
-
-def run(pool: ASAPool, batch: Batch) -> Pooled:
-    edges = Edges.of(batch.edge_index, len(batch.x), batch.x.dtype, batch.weight)
-    return pool(batch.x, edges, batch.batch, batch_size=batch.size)
-
-
-def matrix(pooled: Pooled) -> torch.Tensor:
-    """A' [M, M]"""
-    return pooled.edges.plain.matmul(torch.eye(len(pooled.x), dtype=torch.float64))
 
 
 def as_pyg(pool: ASAPool, ratio: float) -> ASAPooling:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gmpool.data import CATALOGUE
-from gmpool.report.paper import paper_name, published, published_count, published_method
+from gmpool.report.paper import published, published_count, published_method
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,6 @@ def test_gmt_has_a_number_for_every_set_we_know() -> None:
 def test_what_the_paper_does_not_have_is_none() -> None:
     assert published("mine", "gmt") is None
     assert published("MUTAG", "mine") is None
-
-
-def test_names() -> None:
-    assert (paper_name("gmt"), paper_name("mean"), paper_name("mine")) == ("GMT", "GCN", "mine")
 
 
 def test_published_counts_and_tables_without_deviation() -> None:
