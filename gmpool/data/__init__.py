@@ -3,6 +3,7 @@
 from gmpool.data.batch import CSR, GraphBatch
 from gmpool.data.catalogue import CATALOGUE, Entry, dataset_names
 from gmpool.data.epoch import epoch_batches
+from gmpool.data.generated import generate, generator_names
 from gmpool.data.load import Dataset, load, load_table
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.splits import Split, from_column, random_split, stratified_folds, ten_folds
@@ -19,6 +20,8 @@ __all__ = [
     "dataset_names",
     "epoch_batches",
     "from_column",
+    "generate",
+    "generator_names",
     "load",
     "load_table",
     "random_split",

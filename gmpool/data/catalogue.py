@@ -12,11 +12,13 @@ TU_HOME = "https://www.chrsmrrs.com/graphkerneldatasets"
 class Entry:
     """One named dataset."""
 
-    kind: Literal["tu", "molecules"]
+    kind: Literal["tu", "molecules", "atoms"]
+    """A TU archive, a table of molecules with labels, or one whose atom types are the target."""
     files: dict[str, str]
     """File name -> SHA-256, the preferred file first."""
     graphs: int
     outputs: int
+    """Classes or label columns; 0 for a set without labels."""
     mean_nodes: float
     about: str
     content: str = ""
@@ -120,6 +122,14 @@ CATALOGUE: dict[str, Entry] = {
         1,
         24.06,
         "molecules that pass the blood-brain barrier",
+    ),
+    "ZINC": Entry(
+        "atoms",
+        {"zinc12k.csv.gz": "efbfd0d605c87253d41cf7fa07655703049c57c1fb5cbd1303f475a33a8c6e5a"},
+        12000,
+        0,
+        23.15,
+        "drug-like molecules without labels: atom types to be reconstructed",
     ),
 }
 

@@ -78,6 +78,9 @@ def _check_categories(graphs: PackedGraphs) -> None:
                 row = int(bad.nonzero()[0])
                 place, value = _place(graphs, field, row), int(cat[row, column])
                 _fail(graphs, f"{place}, {field} column {column}: {value} is not in 0..{size - 1}")
+    names = len(graphs.node_type_names)
+    if names and graphs.cat_sizes != (names,):
+        _fail(graphs, f"{names} node type names for columns of sizes {graphs.cat_sizes}")
 
 
 def _check_finite(graphs: PackedGraphs, field: str) -> None:

@@ -43,7 +43,8 @@ class FixedBatch:
     x: Tensor  # [N, F]
     ptr: Tensor  # [B+2]
     batch: Tensor  # [N]
-    y: Tensor  # [B] or [B, T]; labels of graphs that are not there count as missing
+    ids: Tensor  # [B+1]: the numbers of the graphs in their set
+    y: Tensor | None  # [B] or [B, T]; labels of graphs that are not there count as missing
     real: Tensor  # [B+1]
     graph: CSR | None
     gcn: CSR | None
@@ -86,7 +87,6 @@ class FixedBatches:
 
     def __init__(self, graphs: PackedGraphs, *, plain: bool) -> None:
         """plain: whether the adjacency as it is will be wanted; the normalised one always is."""
-        assert graphs.y is not None
         self.graphs, self.plain = graphs, plain
         self.device = graphs.device
         size, G = graphs.sizes, graphs.num_graphs
@@ -99,9 +99,11 @@ class FixedBatches:
                 graphs.node_float, graphs.node_cat, graphs.cat_sizes, graphs.num_nodes
             ).to(self.device)
         self.x = torch.cat([x, x.new_zeros(1, x.shape[1])])  # the last node has no features
-        missing = -100 if graphs.y.dtype == torch.int64 else float("nan")
-        rest = graphs.y.new_full((1, *graphs.y.shape[1:]), missing)
-        self.y = torch.cat([graphs.y, rest])
+        self.y: Tensor | None = None
+        if graphs.y is not None:
+            missing = -100 if graphs.y.dtype == torch.int64 else float("nan")
+            rest = graphs.y.new_full((1, *graphs.y.shape[1:]), missing)
+            self.y = torch.cat([graphs.y, rest])
         self.empty = G
         self.attr: Tensor | None = None
         if graphs.edge_cat is not None or graphs.edge_float is not None:
@@ -142,7 +144,9 @@ class FixedBatches:
                 )
                 index = torch.stack([graph.col, target], dim=1)  # [R, 2, E]
         gcn, _ = self._matrix(self.graphs._gcn_rows, ids, batch, where, full, bounds.loops)
-        return FixedBatch(self.x[where], full, batch, self.y[ids], real, graph, gcn, attr, index)
+        y = None if self.y is None else self.y[ids]
+        numbers = torch.cat([ids, ids.new_full((R, 1), self.empty)], dim=1)  # [R, B+1]
+        return FixedBatch(self.x[where], full, batch, numbers, y, real, graph, gcn, attr, index)
 
     @staticmethod
     def _counts(rows: Rows) -> Tensor:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from gmpool.data import store
+from gmpool.data.atom_types import ZINC_TYPES, AtomTypePacker
 from gmpool.data.catalogue import CATALOGUE
 from gmpool.data.packed import PackedGraphs, PathLike, Task
 from gmpool.data.sources import cache_dir, find, sha256, wrong_checksum
@@ -34,7 +35,7 @@ class Dataset:
     name: str
     graphs: PackedGraphs
     folds: tuple[Split, ...]
-    """Ten for a TU set, one for a molecule table; none for unlabelled data."""
+    """Ten for a TU set, one for a molecule table; none for unlabelled data without a split."""
     metric: Metric | None
     """None for unlabelled data."""
     skipped: tuple[str, ...] = ()
@@ -76,15 +77,29 @@ def load_table(
     task: Task | None = None,
     split_column: str | None = None,
     skip_bad_rows: bool = False,
+    atoms: Literal["features", "types"] = "features",
 ) -> Dataset:
     """A user's table; options as in :func:`gmpool.data.table.read_csv`.
 
-    Without a split column there is one random split, 80/10/10, always the same.
+    Without a split column there is one random split, 80/10/10, always the same. ``atoms="types"``
+    makes a set like ZINC, whose atom types are the target: one category per atom, named in
+    ``node_type_names``, bonds single, double or triple, and no label unless its column is named.
     """
+    if atoms not in ("features", "types"):
+        raise unknown("kind of atoms", atoms, ("features", "types"))
+    types = atoms == "types"
+    if types and label_columns is None:
+        label_columns = ()
     graphs, split, skipped = read_csv(
-        path, smiles_column, label_columns, task, split_column, skip_bad_rows
+        path,
+        smiles_column,
+        label_columns,
+        task,
+        split_column,
+        skip_bad_rows,
+        AtomTypePacker() if types else None,
     )
-    if split is None and graphs.y is not None and graphs.num_graphs >= 3:
+    if split is None and (types or graphs.y is not None) and graphs.num_graphs >= 3:
         split = random_split(graphs.num_graphs)
     return _with_folds(graphs, split, tuple(skipped))
 
@@ -113,12 +128,21 @@ def _load_named(name: str, root: PathLike | None) -> Dataset:
     cached = _cache_path(name, found)
     stored = _from_cache(cached)
     if stored is None:
-        graphs, split, _ = read_csv(path, task="binary")
+        graphs, split = _read_molecules(name, path)
         _to_cache(graphs, cached, split)
     else:
         graphs, split = stored
     assert split is not None
-    return Dataset(name, graphs, (split,), "roc_auc")
+    return Dataset(name, graphs, (split,), "roc_auc" if entry.outputs else None)
+
+
+def _read_molecules(name: str, path: Path) -> tuple[PackedGraphs, Split | None]:
+    if CATALOGUE[name].kind == "atoms":
+        packer = AtomTypePacker(ZINC_TYPES)
+        graphs, split, _ = read_csv(path, label_columns=(), packer=packer)
+        return replace(graphs, name=name), split
+    graphs, split, _ = read_csv(path, task="binary")
+    return graphs, split
 
 
 def _read_tu_set(name: str, path: Path, found: str, known: bool) -> PackedGraphs:

@@ -66,10 +66,25 @@ class MoleculePacker:
         """Adds one molecule; raises BadSmiles, and then nothing is added."""
         with self._quiet():
             molecule = self._parse(smiles)
+            bonds = [self._bond_features(bond) for bond in molecule.GetBonds()]
+            atoms = self._atom_features(molecule)
+        for bond, features in zip(molecule.GetBonds(), bonds, strict=True):
+            a = self._num_atoms + bond.GetBeginAtomIdx()
+            b = self._num_atoms + bond.GetEndAtomIdx()
+            self._edges.extend((a, b, b, a))
+            self._bonds += bytes(features * 2)
+        self._atoms += atoms
+        self.smiles.append(smiles)
+        self._sizes.append(molecule.GetNumAtoms())
+        self._num_atoms += molecule.GetNumAtoms()
+
+    def _atom_features(self, molecule: Any) -> bytes:
+        """The features of all atoms, one after the other."""
+        features = bytearray()
         misc = ATOM_SIZES
         for atom in molecule.GetAtoms():
             number, charge = atom.GetAtomicNum(), atom.GetFormalCharge()
-            self._atoms += bytes(
+            features += bytes(
                 (
                     number - 1 if 1 <= number <= 118 else misc[0] - 1,
                     self._chirality.get(atom.GetChiralTag(), misc[1] - 1),
@@ -82,19 +97,14 @@ class MoleculePacker:
                     atom.IsInRing(),
                 )
             )
-        for bond in molecule.GetBonds():
-            a = self._num_atoms + bond.GetBeginAtomIdx()
-            b = self._num_atoms + bond.GetEndAtomIdx()
-            features = (
-                self._bond_type.get(bond.GetBondType(), BOND_SIZES[0] - 1),
-                self._stereo.get(bond.GetStereo(), BOND_SIZES[1] - 1),
-                bond.GetIsConjugated(),
-            )
-            self._edges.extend((a, b, b, a))
-            self._bonds += bytes(features * 2)
-        self.smiles.append(smiles)
-        self._sizes.append(molecule.GetNumAtoms())
-        self._num_atoms += molecule.GetNumAtoms()
+        return bytes(features)
+
+    def _bond_features(self, bond: Any) -> tuple[int, ...]:
+        return (
+            self._bond_type.get(bond.GetBondType(), BOND_SIZES[0] - 1),
+            self._stereo.get(bond.GetStereo(), BOND_SIZES[1] - 1),
+            bond.GetIsConjugated(),
+        )
 
     def _parse(self, smiles: str) -> Any:
         chem = self._chem
@@ -123,8 +133,13 @@ class MoleculePacker:
             return False
         return molecule.GetAtomWithIdx(problem.GetAtomIdx()).GetAtomicNum() in ODD_VALENCES
 
+    def _feature_sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """How many values each atom feature and each bond feature can take."""
+        return ATOM_SIZES, BOND_SIZES
+
     def finish(self, name: str, **labels: Any) -> PackedGraphs:
         """All molecules added so far as one set, named by their SMILES."""
+        atom_sizes, bond_sizes = self._feature_sizes()
         edges = torch.from_numpy(np.array(self._edges)).view(-1, 2)  # [E, 2]
         bonds = np.frombuffer(bytes(self._bonds), np.uint8).copy()
         atoms = np.frombuffer(bytes(self._atoms), np.uint8).copy()
@@ -133,10 +148,10 @@ class MoleculePacker:
             sizes=torch.from_numpy(np.array(self._sizes)),
             source=edges[:, 0],
             target=edges[:, 1],
-            node_cat=torch.from_numpy(atoms).view(-1, len(ATOM_SIZES)),
-            cat_sizes=ATOM_SIZES,
-            edge_cat=torch.from_numpy(bonds).view(-1, len(BOND_SIZES)),
-            edge_cat_sizes=BOND_SIZES,
+            node_cat=torch.from_numpy(atoms).view(-1, len(atom_sizes)),
+            cat_sizes=atom_sizes,
+            edge_cat=torch.from_numpy(bonds).view(-1, len(bond_sizes)),
+            edge_cat_sizes=bond_sizes,
             graph_names=tuple(self.smiles),
             **labels,
         )

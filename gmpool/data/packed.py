@@ -51,6 +51,8 @@ class PackedGraphs:
     """How many values each column of node_cat can take."""
     cat_starts: tuple[int, ...] = ()
     """The value in the source that number 0 of each column stands for; () is 0 for all."""
+    node_type_names: tuple[str, ...] = ()
+    """What the values of the only column of node_cat are called, such as "N H1 +"; () unknown."""
     node_float: Tensor | None = None
     """float32 [N, F]: numeric node features."""
     edge_cat: Tensor | None = None
@@ -240,7 +242,7 @@ class PackedGraphs:
         starts = (*self.cat_starts, 0) if self.cat_starts else ()
         column = degree.unsqueeze(1).to(structure.small_int(max(sizes) - 1))
         cat = column if self.node_cat is None else torch.cat([self.node_cat.to(column), column], 1)
-        return replace(self, node_cat=cat, cat_sizes=sizes, cat_starts=starts)
+        return replace(self, node_cat=cat, cat_sizes=sizes, cat_starts=starts, node_type_names=())
 
     def validate(self) -> PackedGraphs:
         """Raises DataError for the first thing that cannot be right; returns the set itself."""
@@ -320,5 +322,5 @@ def metadata(graphs: PackedGraphs) -> Mapping[str, Any]:
         for name, value in values.items()
         if value is not None
         and not isinstance(value, Tensor)
-        and (name != "cat_starts" or value)  # most sets count from 0
+        and (name not in ("cat_starts", "node_type_names") or value)  # most sets have neither
     }

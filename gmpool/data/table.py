@@ -32,6 +32,7 @@ def read_csv(
     task: Task | None = None,
     split_column: str | None = None,
     skip_bad_rows: bool = False,
+    packer: MoleculePacker | None = None,
 ) -> tuple[PackedGraphs, Split | None, list[str]]:
     """Reads a table with a header row; returns the graphs, the split, and the rows left out.
 
@@ -44,6 +45,7 @@ def read_csv(
       1..C: multiclass; other numbers: regression; words: multiclass).
     - A row with the wrong number of fields, an unreadable SMILES or a label of the wrong kind is an
       error, unless ``skip_bad_rows`` leaves it out and reports it in the third result.
+    - ``packer`` decides what an atom and a bond become; without it, OGB's features.
     """
     check_task(task)
     path = Path(path)
@@ -53,7 +55,7 @@ def read_csv(
     split_at = table.find_split(split_column)
     labels = table.find_labels(label_columns, {smiles_at, split_at}, task)
 
-    packer = MoleculePacker()
+    packer = packer or MoleculePacker()
     kept: list[int] = []
     values: list[list[float]] = []
     for row, (line, cells) in enumerate(zip(table.lines, table.rows, strict=True)):

@@ -22,7 +22,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names() -> None:
-    assert len(dataset_names()) == 10
+    assert len(dataset_names()) == 11
     for entry in CATALOGUE.values():
         assert all(len(digest) == 64 for digest in entry.files.values())
         assert len(entry.content) == (64 if entry.kind == "tu" else 0)
