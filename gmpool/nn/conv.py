@@ -66,7 +66,8 @@ class GCNConv(nn.Module):
 
     def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         if self.propagates_first:
-            return self.transform(torch.cat(self.shared_propagation(x, edges), dim=1))
+            z = self.shared_propagation(x, edges)
+            return self.transform(z[0] if len(z) == 1 else torch.cat(z, dim=1))
         return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)) + self.bias
 
 

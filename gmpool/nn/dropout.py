@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gmpool.errors import UserError
 
 # Odd multipliers of splitmix64 (Steele, Lea & Flood, 2014), as signed numbers.
-_STEP, _MIX, _MIX_AGAIN = -7046029254386353131, -4658895280553007687, -7723592293110705685
+STEP, _MIX, _MIX_AGAIN = -7046029254386353131, -4658895280553007687, -7723592293110705685
 
 
 class Dropout(nn.Module):
@@ -35,14 +35,14 @@ class Dropout(nn.Module):
             return x
         self.clock.add_(1)
         place = torch.arange(x.numel(), device=x.device).view(x.shape)
-        number = uniform(self.seed + self.clock * _STEP, place)
+        number = uniform(self.seed + self.clock * STEP, place)
         rate = self.rate.to(x.dtype)
         return torch.where(number < rate, 0.0, x / (1 - rate))
 
 
 def uniform(key: Tensor, place: Tensor) -> Tensor:
     """Numbers in [0, 1), one for each place, by hashing it with the key. float32"""
-    h = (place + key) * _STEP
+    h = (place + key) * STEP
     h = (h ^ _shifted(h, 30)) * _MIX
     h = (h ^ _shifted(h, 27)) * _MIX_AGAIN
     return _shifted(h ^ _shifted(h, 31), 40).float() / 2**24

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from gmpool.ops.adjacency import Adjacency, inverse
 from gmpool.ops.segment import Segments
+from gmpool.ops.selection import renumbering, true_before
 from gmpool.ops.slots import Slots
 from gmpool.ops.sparse import Pattern, spmm
-from gmpool.ops.subgraph import renumbering
 
 # Entries of the [N, K] table: 256 MB of floats.
 LARGE_TABLE = 2**26
@@ -66,18 +66,11 @@ def rows_of(pattern: Pattern, kept: Tensor) -> tuple[Pattern, Tensor]:
     rowptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
     row = place.index_select(0, p.t_col)
     t_entries = (row >= 0).nonzero()[:, 0]
-    t_rowptr = _before(row >= 0).index_select(0, p.t_rowptr)
-    to_t = _before(stays).index_select(0, p.to_t.index_select(0, t_entries))
+    t_rowptr = true_before(row >= 0).index_select(0, p.t_rowptr)
+    to_t = true_before(stays).index_select(0, p.to_t.index_select(0, t_entries))
     t_col = row.index_select(0, t_entries)
     col = p.col.index_select(0, entries)
     return Pattern(rowptr, col, t_rowptr, t_col, to_t, inverse(to_t)), entries
-
-
-def _before(mask: Tensor) -> Tensor:
-    """How many are true before each place. [n] -> [n+1]"""
-    before = torch.zeros(mask.shape[0] + 1, dtype=torch.long, device=mask.device)
-    torch.cumsum(mask, 0, out=before[1:])
-    return before
 
 
 def _sparse(adjacency: Adjacency, clusters: Pattern, share: Tensor, loops: bool) -> Adjacency:

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from gmpool.ops.adjacency import Adjacency, inverse
-from gmpool.ops.sparse import Pattern, row_ids
+from gmpool.ops.row_ids import row_ids
+from gmpool.ops.sparse import Pattern
 
 
 def with_loops(adjacency: Adjacency) -> Adjacency:

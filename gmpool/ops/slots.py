@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from gmpool.ops.adjacency import inverse
+from gmpool.ops.row_ids import row_ids
 from gmpool.ops.segment import Segments
-from gmpool.ops.sparse import Pattern, row_ids
+from gmpool.ops.sparse import Pattern
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from gmpool.ops import gpu
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
+from gmpool.ops.row_ids import row_ids
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,6 @@ class Pattern:
     def rows(self) -> Tensor:
         """The row of each entry. [E]"""
         return row_ids(self.rowptr, self.col.numel())
-
-
-def row_ids(rowptr: Tensor, num_entries: int) -> Tensor:
-    counts = rowptr[1:] - rowptr[:-1]
-    ids = torch.arange(counts.numel(), device=rowptr.device)
-    return torch.repeat_interleave(ids, counts, output_size=num_entries)
 
 
 def spmm(pattern: Pattern, x: Tensor, weight: Tensor | None = None) -> Tensor:

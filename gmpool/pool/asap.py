@@ -17,8 +17,9 @@ from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.loops import with_loops
 from gmpool.ops.neighbour_max import neighbour_max
 from gmpool.ops.segment import Segments
+from gmpool.ops.selection import best_of_each
 from gmpool.ops.sparse import Pattern, spmm
-from gmpool.ops.subgraph import DerivedEdges, best_of_each
+from gmpool.ops.subgraph import DerivedEdges
 from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 

@@ -15,7 +15,8 @@ Its keyword-only constructor arguments, other than sizes, are its options. Its c
     kernel     no network: a classical method
 
 and `fixed_shapes = False` says that the shapes inside depend on the data, so that replicas of it
-cannot be stacked.
+cannot be stacked. How many rows a method keeps may depend on the sizes of the graphs, as long as a
+bound follows from shapes (`gmpool.ops.selection`).
 """
 
 from __future__ import annotations

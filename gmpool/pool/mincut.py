@@ -16,6 +16,10 @@ from gmpool.pool.diffpool import root
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 
+NO_DEGREE = 1e-12
+"""A cluster with less of links to others counts as one without any: the derivative of D^-1/2 grows
+as degree^-3/2, beyond all numbers for one that has all but vanished."""
+
 
 @METHODS.register("mincut")
 class MinCutPool(Method):
@@ -84,6 +88,6 @@ def normalised(blocks: Tensor) -> Tensor:
     K = blocks.shape[1]
     a = blocks * (1 - torch.eye(K, dtype=blocks.dtype, device=blocks.device))
     degree = a.sum(2)
-    some = degree > 0
+    some = degree > NO_DEGREE
     scale = torch.where(some, torch.where(some, degree, 1.0).rsqrt(), 0.0)
     return scale[:, :, None] * a * scale[:, None, :]

@@ -13,7 +13,7 @@ from torch import Tensor
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_max, segment_mean
-from gmpool.ops.subgraph import best_of_each
+from gmpool.ops.selection import best_of_each
 from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 from gmpool.pool.topk import keep_best
@@ -24,7 +24,6 @@ class SAGPool(Method):
     """SAGPool(H): keeps the nodes with the best scores by a graph convolution, at every level."""
 
     architecture = "selection"
-    fixed_shapes = False
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
@@ -45,7 +44,6 @@ class SAGPoolGlobal(SAGPool):
     """SAGPool(G): the same once, then mean and maximum of the kept nodes. [N, D] -> [B, 2 D]"""
 
     architecture = "global"
-    fixed_shapes = False
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25

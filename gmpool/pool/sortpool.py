@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from gmpool.errors import unknown
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
-from gmpool.ops.subgraph import ranking
+from gmpool.ops.selection import ranking
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 

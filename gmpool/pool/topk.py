@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
-from gmpool.ops.subgraph import best_of_each, induced
+from gmpool.ops.selection import best_of_each
+from gmpool.ops.subgraph import induced
 from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 
@@ -20,7 +21,6 @@ class TopKPool(Method):
     """TopKPool: keeps the nodes with the best projections on a learned vector."""
 
     architecture = "selection"
-    fixed_shapes = False
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
@@ -41,4 +41,4 @@ def keep_best(x: Tensor, score: Tensor, edges: Edges, segments: Segments, ratio:
     """The graph of the best nodes, each scaled by its score, through which the score learns."""
     kept, left = best_of_each(score, segments, ratio)
     rows = x.index_select(0, kept) * score.index_select(0, kept)[:, None]
-    return Pooled(rows, edges=induced(edges, kept), segments=left, kept=kept)
+    return Pooled(rows, edges=induced(edges, kept, left), segments=left, kept=kept)

@@ -10,7 +10,7 @@ from gmpool.ops import cluster_product as module
 from gmpool.ops.adjacency import Adjacency
 from gmpool.ops.cluster_product import cluster_product, cluster_product_reference, rows_of
 from gmpool.ops.segment import Segments
-from gmpool.ops.subgraph import best_of_each
+from gmpool.ops.selection import best_of_each
 
 
 @pytest.mark.parametrize("path", ["table", "sparse"])

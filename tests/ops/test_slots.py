@@ -7,9 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 
+from gmpool.ops.row_ids import row_ids
 from gmpool.ops.segment import Segments
 from gmpool.ops.slots import Slots
-from gmpool.ops.sparse import row_ids
 
 
 @given(

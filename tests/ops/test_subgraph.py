@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-import pytest
 import torch
 from graphs import random_batch
 from hypothesis import given
@@ -11,7 +10,8 @@ from torch import Tensor
 
 from gmpool.ops.adjacency import Adjacency, Edges
 from gmpool.ops.segment import Segments
-from gmpool.ops.subgraph import best_of_each, induced, kept_per_graph
+from gmpool.ops.selection import best_of_each
+from gmpool.ops.subgraph import induced
 
 sizes_of_graphs = st.lists(st.integers(0, 7), min_size=1, max_size=5).filter(any)
 
@@ -43,7 +43,7 @@ def test_induced_is_a_block_of_the_matrix(
     edges = Edges.of(batch.edge_index, n, torch.float64, batch.weight, attr)
     segments = Segments.from_batch(batch.batch, n, None, batch.size)
     kept, left = best_of_each(batch.x[:, 0], segments, ratio)
-    part = induced(edges, kept)
+    part = induced(edges, kept, left)
     block = torch.from_numpy(batch.dense())[kept][:, kept]
     torch.testing.assert_close(dense(part.plain), block)
     torch.testing.assert_close(part.gcn.matmul(torch.eye(len(kept)).double()), dense_gcn(block))
@@ -59,32 +59,6 @@ def test_induced_is_a_block_of_the_matrix(
     torch.testing.assert_close(grad, block.t() @ g)
 
 
-@given(sizes=sizes_of_graphs, seed=st.integers(0, 10**6), ratio=st.floats(0.01, 1.0))
-def test_the_best_nodes_of_each_graph(sizes: list[int], seed: int, ratio: float) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    batch = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-    batch = batch[torch.randperm(len(batch), generator=generator)]
-    score = torch.randint(0, 4, (len(batch),), generator=generator).double()  # with ties
-    segments = Segments.from_batch(batch, len(batch), None, len(sizes))
-    kept, left = best_of_each(score, segments, ratio)
-    expected = []
-    for b, n in enumerate(sizes):
-        nodes = sorted((batch == b).nonzero()[:, 0].tolist(), key=lambda i: (-score[i], i))
-        expected += nodes[: int(kept_per_graph(torch.tensor([n]), ratio))]
-    assert kept.tolist() == sorted(expected)
-    assert left.num_graphs == len(sizes)
-    for b in range(len(sizes)):
-        rows = left.order[left.ptr[b] : left.ptr[b + 1]]
-        assert sorted(kept[rows].tolist()) == [i for i in kept.tolist() if batch[i] == b]
-
-
-@pytest.mark.parametrize(
-    ("n", "ratio", "kept"), [(4, 0.25, 1), (5, 0.25, 2), (1, 0.25, 1), (0, 0.5, 0), (30, 0.1, 3)]
-)
-def test_how_many_are_kept(n: int, ratio: float, kept: int) -> None:
-    assert int(kept_per_graph(torch.tensor([n]), ratio)) == kept
-
-
 def test_a_chain_of_subgraphs_on_packed_sets() -> None:
     """From a GraphBatch, whose symmetric matrices are their own transposes."""
     from small_sets import classes
@@ -95,9 +69,9 @@ def test_a_chain_of_subgraphs_on_packed_sets() -> None:
     batch = GraphBatch(classes(), [0, 3, 5])
     edges, segments = BatchEdges(batch), batch_segments(batch)
     kept, left = best_of_each(batch.x[:, 0], segments, 0.7)
-    again, _ = best_of_each(batch.x[:, 1].index_select(0, kept), left, 0.7)
+    again, rest = best_of_each(batch.x[:, 1].index_select(0, kept), left, 0.7)
     both = kept.index_select(0, again)
-    twice, once = induced(induced(edges, kept), again), induced(edges, both)
+    twice, once = induced(induced(edges, kept, left), again, rest), induced(edges, both, rest)
     assert torch.equal(twice.edge_index, once.edge_index)
     x = torch.randn(len(both), 3, requires_grad=True)
     twice.gcn.matmul(x).square().sum().backward()

@@ -93,3 +93,16 @@ def test_the_coarse_graph_can_keep_its_diagonal() -> None:
     s = pooled.assignment
     torch.testing.assert_close(pooled.edges.blocks[0], s.t() @ torch.from_numpy(batch.dense()) @ s)
     assert normalised(pooled.edges.blocks).diagonal(dim1=1, dim2=2).eq(0).all()
+
+
+def test_a_cluster_that_has_all_but_vanished_has_finite_gradients() -> None:
+    """Such as training for the adjacency makes: degrees of 1e-26 in float32."""
+    scores = torch.zeros(6, 3)
+    scores[:, 2] = -60.0
+    scores.requires_grad_()
+    s = scores.softmax(1)
+    ring = torch.roll(torch.eye(6), 1, 0) + torch.roll(torch.eye(6), -1, 0)
+    a = normalised((s.t() @ ring @ s)[None])
+    assert a[0, 2].eq(0).all()
+    a.square().sum().backward()
+    assert scores.grad.isfinite().all()

@@ -1,0 +1,35 @@
+"""The row of each entry of a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gmpool.ops.replicas import lead, union_ptr
+
+
+def row_ids(rowptr: Tensor, num_entries: int) -> Tensor:
+    """Row i rowptr[i+1] - rowptr[i] times. [M+1] -> [num_entries]"""
+    return _row_ids(rowptr, num_entries)
+
+
+@torch.library.custom_op("gmpool::row_ids", mutates_args=())
+def _row_ids(rowptr: Tensor, num_entries: int) -> Tensor:
+    # Told how many there will be, torch does not read the counts back from a device.
+    return torch.repeat_interleave((rowptr[1:] - rowptr[:-1]).long(), output_size=num_entries)
+
+
+@_row_ids.register_fake
+def _(rowptr: Tensor, num_entries: int) -> Tensor:
+    return rowptr.new_empty(num_entries, dtype=torch.long)
+
+
+@_row_ids.register_vmap
+def _(info: Any, in_dims: Any, rowptr: Tensor, num_entries: int) -> tuple[Tensor, int]:
+    R = info.batch_size
+    M = lead(rowptr, in_dims[0], R).shape[1] - 1
+    ids = _row_ids(union_ptr(rowptr, in_dims[0], R, num_entries), R * num_entries)
+    first = M * torch.arange(R, device=rowptr.device)
+    return ids.view(R, num_entries) - first[:, None], 0
