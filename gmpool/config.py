@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from gmpool.errors import UserError, unknown
+from gmpool.options import at_least, coerce
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,31 @@ class TrainConfig:
     """Stop after so many epochs without a better validation loss; none: never."""
     warmup_epochs: int = 50
     """The learning rate rises linearly for so long, then follows a cosine down to 0."""
-    clip_norm: float = 1.0
+    clip_norm: float | None = 1.0
+    """Gradients longer than this are shortened to it; none: never."""
     select_by: str = "loss"
     """The weights that are tested: best validation "loss" or best validation "metric"."""
+
+    @property
+    def cosine_epochs(self) -> float:
+        """When the cosine has brought the learning rate down to 0."""
+        return self.epochs
+
+
+@dataclass(frozen=True)
+class ReconstructTrainConfig(TrainConfig):
+    """How an autoencoder is trained. The defaults are the paper's for ZINC; one graph alone has
+    settings of its own (`gmpool.tasks.reconstruct_settings`)."""
+
+    lr: float = 5e-3
+    weight_decay: float = 0.0
+    warmup_epochs: int = 0
+    clip_norm: float | None = None
+
+    @property
+    def cosine_epochs(self) -> float:
+        """The learning rate stays as it is: a cosine that never comes down."""
+        return math.inf
 
 
 @dataclass(frozen=True)
@@ -44,13 +68,33 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
+class AutoencoderConfig:
+    """Encoder, pooling, unpooling and decoder."""
+
+    method: str = "gmt"
+    hidden_dim: int = 32
+    num_layers: int = 2
+    """Of the encoder."""
+    decoder_layers: int = 3
+    """The paper says two, the authors' code has three."""
+    ratio: float = 0.25
+    """How many rows are left of a graph, as a share of the set's mean number of nodes."""
+    objective: str = "x"
+    """What is learned: the node features ("x") or the adjacency ("a")."""
+    auxiliary: bool = True
+    """Whether the method's own losses are added."""
+    pool: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the pooling method, by its constructor's names."""
+
+
+@dataclass(frozen=True)
 class RunSpec:
     """A run is a pure function of this; its key is a digest of it."""
 
     task: str
     dataset: str
     data_digest: str
-    model: ModelConfig
+    model: ModelConfig | AutoencoderConfig
     train: TrainConfig
     seed: int
     fold: int
@@ -114,25 +158,37 @@ def configure(
     pool_options: the option names of the method, and pool_types their declared types. A key that
     neither the configuration nor the method knows is an error, and so is a value of another type.
     """
-    pool_types = pool_types or {}
-    model, train = ModelConfig(method=method), TrainConfig()
-    pool: dict[str, Any] = {}
+    types = {name: (pool_types or {}).get(name, "") for name in pool_options}
     settings = {**published_settings(dataset, method), **overrides}
-    model_keys = {f.name for f in fields(ModelConfig)} - {"method", "pool"}
-    train_keys = {f.name for f in fields(TrainConfig)}
+    model, train = assemble(ModelConfig(method=method), TrainConfig(), settings, types)
+    _check(model, train)
+    return model, train
+
+
+M = TypeVar("M", ModelConfig, AutoencoderConfig)
+T = TypeVar("T", bound=TrainConfig)
+
+
+def assemble(
+    model: M, train: T, settings: Mapping[str, Any], pool_types: Mapping[str, str]
+) -> tuple[M, T]:
+    """Both with the settings, each of which goes where its name is known; pool_types are those of
+    the method's options."""
+    pool: dict[str, Any] = {}
+    model_keys: set[str] = {f.name for f in fields(model)} - {"method", "pool"}
+    train_keys: set[str] = {f.name for f in fields(train)}
     for key, value in settings.items():
         if key in train_keys:
-            train = replace(train, **{key: coerce(_hint(TrainConfig, key), key, value)})
+            train = replace(train, **{key: coerce(_hint(type(train), key), key, value)})
         elif key.startswith("pool."):
-            name = _known(key[5:], pool_options, method)
-            pool[name] = coerce(pool_types.get(name, ""), key, value)
+            name = _known(key[5:], pool_types, model.method)
+            pool[name] = coerce(pool_types[name], key, value)
         elif key in model_keys:
-            model = replace(model, **{key: coerce(_hint(ModelConfig, key), key, value)})
-        elif key in pool_options:
-            pool[key] = coerce(pool_types.get(key, ""), key, value)
+            model = replace(model, **{key: coerce(_hint(type(model), key), key, value)})
+        elif key in pool_types:
+            pool[key] = coerce(pool_types[key], key, value)
         else:
-            raise unknown("option", key, [*train_keys, *model_keys, *pool_options])
-    _check(model, train)
+            raise unknown("option", key, [*train_keys, *model_keys, *pool_types])
     return replace(model, pool=pool), train
 
 
@@ -146,61 +202,28 @@ def _hint(cls: type, key: str) -> str:
     return str(get_type_hints(cls)[key])
 
 
-def coerce(hint: str, key: str, value: Any) -> Any:
-    """A value from the command line or a file as the type that is declared, such as int | None."""
-    if isinstance(value, str):
-        value = parse_value(value)
-    if value is None and "None" in hint:
-        return None
-    wanted = next((t for name, t in _TYPES.items() if name in hint), None)
-    return value if wanted is None else _cast(wanted, key, value)
-
-
-_TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
-
-
-def _cast(wanted: type, key: str, value: Any) -> Any:
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-        raise UserError(f"option {key} takes {_WORDS[wanted]}, got {value!r}")
-    return value
-
-
-def parse_value(text: str) -> Any:
-    """none, true, false, a number, or the text itself."""
-    words: dict[str, Any] = {"none": None, "true": True, "false": False}
-    if text.lower() in words:
-        return words[text.lower()]
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text
-
-
 def _check(model: ModelConfig, train: TrainConfig) -> None:
-    at_least = {
-        "batch_size": (train.batch_size, 1),
-        "epochs": (train.epochs, 1),
-        "patience": (1 if train.patience is None else train.patience, 1),
-        "warmup_epochs": (train.warmup_epochs, 0),
-        "hidden_dim": (model.hidden_dim, 2),
-        "num_layers": (model.num_layers, 0),
-    }
-    for key, (value, low) in at_least.items():
-        if value < low:
-            raise UserError(f"option {key} must be at least {low}, got {value}")
-    for key, number in (("lr", train.lr), ("clip_norm", train.clip_norm)):
+    check_training(train)
+    at_least(("hidden_dim", model.hidden_dim, 2), ("num_layers", model.num_layers, 0))
+    if not 0 <= model.dropout < 1:
+        raise UserError(f"option dropout must lie in [0, 1), got {model.dropout}")
+    if model.conv not in ("gcn", "gin"):
+        raise unknown("convolution", model.conv, ("gcn", "gin"))
+
+
+def check_training(train: TrainConfig) -> None:
+    """Raises if a value makes no sense."""
+    at_least(
+        ("batch_size", train.batch_size, 1),
+        ("epochs", train.epochs, 1),
+        ("patience", 1 if train.patience is None else train.patience, 1),
+        ("warmup_epochs", train.warmup_epochs, 0),
+    )
+    clip_norm = 1.0 if train.clip_norm is None else train.clip_norm
+    for key, number in (("lr", train.lr), ("clip_norm", clip_norm)):
         if not number > 0:
             raise UserError(f"option {key} must be positive, got {number}")
     if not train.weight_decay >= 0:
         raise UserError(f"option weight_decay must not be negative, got {train.weight_decay}")
-    if not 0 <= model.dropout < 1:
-        raise UserError(f"option dropout must lie in [0, 1), got {model.dropout}")
     if train.select_by not in ("loss", "metric"):
         raise unknown("select_by", train.select_by, ("loss", "metric"))
-    if model.conv not in ("gcn", "gin"):
-        raise unknown("convolution", model.conv, ("gcn", "gin"))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from gmpool.config import ModelConfig
-from gmpool.data import GraphBatch
-from gmpool.data.fixed import FixedBatch
 from gmpool.nn.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.heads import classifier
 from gmpool.tasks.metrics import loss_of
 from gmpool.tasks.networks import make_network
 from gmpool.tasks.shape import DataShape
+from gmpool.tasks.trainable import AnyBatch, Trainable
 
 
-class GraphModel(nn.Module):
+class GraphModel(Trainable):
     """The network of a pooling method, and one classifier."""
 
     target_mean: Tensor
@@ -32,10 +31,18 @@ class GraphModel(nn.Module):
         self.register_buffer("target_mean", torch.zeros(shape.num_outputs))
         self.register_buffer("target_std", torch.ones(shape.num_outputs))
 
-    def forward(self, batch: GraphBatch | FixedBatch) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, batch: AnyBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """(predictions [B, C] or [B, T], auxiliary losses by name)"""
         pooled = self.network(batch.x, BatchEdges(batch), batch_segments(batch))
         return self.head(pooled.x), pooled.losses
+
+    def counted(self, out: Tensor) -> Tensor:
+        """All graphs but the last, which is made up."""
+        return out[:-1]
+
+    def labels(self, batch: AnyBatch) -> Tensor:
+        assert batch.y is not None
+        return batch.y
 
     def fit_target_scale(self, y: Tensor) -> None:
         """Take mean and deviation from the training labels y [G, T]; NaN is a missing label."""
@@ -46,22 +53,11 @@ class GraphModel(nn.Module):
         self.target_mean.copy_(mean.nan_to_num(0.0))
         self.target_std.copy_(torch.where(std > 0, std, 1.0))
 
-    def loss(self, out: Tensor, y: Tensor | None) -> Tensor:
-        assert y is not None
-        return self.loss_at_scale(out, y, self.target_mean, self.target_std)
-
-    def loss_at_scale(self, out: Tensor, y: Tensor, mean: Tensor, std: Tensor) -> Tensor:
+    def loss(self, out: Tensor, y: Tensor) -> Tensor:
         if self.shape.task == "regression":
-            y = (y - mean) / std
+            y = (y - self.target_mean) / self.target_std
         return loss_of(self.shape.task, out, y)
 
     def in_label_units(self, out: Tensor) -> Tensor:
         """Outputs as the labels were given; logits stay logits."""
-        return self.unscaled(out, self.target_std, self.target_mean)
-
-    def unscaled(self, out: Tensor, std: Tensor, mean: Tensor) -> Tensor:
-        return out * std + mean if self.shape.task == "regression" else out
-
-    @property
-    def num_parameters(self) -> int:
-        return sum(p.numel() for p in self.parameters())
+        return out * self.target_std + self.target_mean if self.shape.task == "regression" else out

@@ -6,7 +6,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-HIGHER_IS_BETTER = {"accuracy": True, "roc_auc": True, "rmse": False}
+HIGHER_IS_BETTER = {
+    "accuracy": True,
+    "roc_auc": True,
+    "rmse": False,
+    "error_x": False,
+    "error_a": False,
+}
 
 
 def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:
@@ -23,7 +29,8 @@ def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:
 
 
 def metric_of(name: str, out: Tensor, y: Tensor) -> float:
-    """Accuracy and ROC-AUC in percent, RMSE in the label's unit. NaN where it is not defined."""
+    """Accuracy and ROC-AUC in percent, RMSE in the label's unit, error_x its square; error_a is the
+    mean of errors that are given as they are. NaN where it is not defined."""
     return float(metrics_of(name, out[None], y[None]))
 
 
@@ -40,8 +47,12 @@ def metrics_of(name: str, out: Tensor, y: Tensor) -> Tensor:
         return 100 * right.sum((1, 2)).double() / present.sum((1, 2))
     if name == "roc_auc":
         return roc_auc(out.double(), y)
+    count = present.sum((1, 2))
+    if name == "error_a":
+        return torch.where(present, out, 0.0).double().sum((1, 2)) / count
     error = torch.where(present, out - y, 0.0).double()
-    return (error.square().sum((1, 2)) / present.sum((1, 2))).sqrt()
+    squared = error.square().sum((1, 2)) / count
+    return squared if name == "error_x" else squared.sqrt()
 
 
 def roc_auc(scores: Tensor, labels: Tensor) -> Tensor:

@@ -27,15 +27,22 @@ class DataShape:
     task_names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, graphs: PackedGraphs) -> DataShape:
+    def of(cls, graphs: PackedGraphs, *, labelled: bool = True) -> DataShape:
+        """labelled: whether the model is to predict labels; else it rebuilds the features."""
+        if not labelled:
+            return cls._of(graphs, "reconstruct", graphs.num_features)
         if graphs.task is None:
             raise DataError(
                 f"{graphs.name} has no labels; training needs at least one label column"
             )
+        return cls._of(graphs, graphs.task, graphs.num_outputs)
+
+    @classmethod
+    def _of(cls, graphs: PackedGraphs, task: str, num_outputs: int) -> DataShape:
         return cls(
-            task=graphs.task,
+            task=task,
             num_features=graphs.num_features,
-            num_outputs=graphs.num_outputs,
+            num_outputs=num_outputs,
             mean_nodes=graphs.mean_nodes,
             node_deciles=_deciles(graphs),
             cat_sizes=graphs.cat_sizes,
@@ -63,6 +70,11 @@ class DataShape:
     def is_molecular(self) -> bool:
         """Categorical atoms and bonds and nothing else: the encoder reads bonds."""
         return bool(self.edge_cat_sizes) and sum(self.cat_sizes) == self.num_features
+
+    @property
+    def is_one_category(self) -> bool:
+        """One categorical column and nothing else, such as the type of an atom."""
+        return self.cat_sizes == (self.num_features,)
 
     def fit(self, graphs: PackedGraphs) -> PackedGraphs:
         """The graphs as a model made for this shape reads them: with its categories and numbers.
