@@ -45,9 +45,9 @@ class Adam:
             clock=torch.zeros_like(per_epoch),
             lr=column([c.lr for c in configs]),
             weight_decay=column([c.weight_decay for c in configs]),
-            clip_norm=column([c.clip_norm for c in configs]),
+            clip_norm=column([math.inf if c.clip_norm is None else c.clip_norm for c in configs]),
             warmup=column([c.warmup_epochs for c in configs]) * per_epoch,
-            total=column([c.epochs for c in configs]) * per_epoch,
+            total=column([c.cosine_epochs for c in configs]) * per_epoch,
         )
 
     def step(self, weights: Tensor, grads: Tensor, active: Tensor) -> None:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from gmpool.config import ModelConfig
+from gmpool.config import AutoencoderConfig, ModelConfig
 from gmpool.engine.files import write_atomically
 from gmpool.errors import CheckpointError, UserError
 from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.reconstruct import Autoencoder
 from gmpool.tasks.shape import DataShape
+from gmpool.tasks.trainable import Trainable
 
 FORMAT = 2
 WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
 AGAIN = "copy the folder again, or train again"
 
 
-def save_model(model: GraphModel, folder: Path, about: dict[str, Any]) -> None:
+def save_model(model: Trainable, folder: Path, about: dict[str, Any]) -> None:
     """Write folder/model.safetensors and folder/model.json; `about` is kept for the reader."""
     description = {
         "format": FORMAT,
@@ -41,8 +44,22 @@ def save_model(model: GraphModel, folder: Path, about: dict[str, Any]) -> None:
         ) from error
 
 
+M = TypeVar("M", bound=Trainable)
+
+
 def load_model(folder: Path) -> tuple[GraphModel, dict[str, Any]]:
     """The model, and the description that was saved with it."""
+    return _load(folder, lambda shape, model: GraphModel(shape, ModelConfig(**model)))
+
+
+def load_autoencoder(folder: Path) -> tuple[Autoencoder, dict[str, Any]]:
+    """The same for a model that rebuilds graphs."""
+    return _load(folder, lambda shape, model: Autoencoder(shape, AutoencoderConfig(**model)))
+
+
+def _load(
+    folder: Path, build: Callable[[DataShape, dict[str, Any]], M]
+) -> tuple[M, dict[str, Any]]:
     for name in (DESCRIPTION, WEIGHTS):
         if not (folder / name).is_file():
             raise CheckpointError(
@@ -53,8 +70,7 @@ def load_model(folder: Path) -> tuple[GraphModel, dict[str, Any]]:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         _check_format(description["format"], folder / DESCRIPTION)
         shape = DataShape.from_json(description["shape"])
-        config = ModelConfig(**description["model"])
-        model = GraphModel(shape, config)
+        model = build(shape, description["model"])
     except CheckpointError:
         raise
     except KeyError as error:

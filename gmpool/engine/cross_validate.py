@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,13 +13,15 @@ from gmpool.config import ModelConfig, RunSpec, TrainConfig, configure
 from gmpool.data import Dataset
 from gmpool.engine.checkpoint import save_model
 from gmpool.engine.kernel import Fitted, fit_kernel, is_kernel
-from gmpool.engine.provenance import commit, device_name, versions
+from gmpool.engine.rows import curve_of, run_row
+from gmpool.engine.stack import Run
 from gmpool.engine.stack_size import largest_stack
-from gmpool.engine.stacked import Run, cannot_stack, train_stacked
+from gmpool.engine.stacked import cannot_stack, train_stacked
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import Epoch, Trained, train
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_options
+from gmpool.tasks.trainable import Trainable
 
 
 class Watcher(Protocol):
@@ -87,6 +89,11 @@ class Job:
 
 
 def require_folds(dataset: Dataset) -> None:
+    if dataset.folds and dataset.metric is None:
+        raise UserError(
+            f"{dataset.name} has no labels to train on; its nodes can be reconstructed: "
+            f"gmpool reconstruct {dataset.name}"
+        )
     if not dataset.folds:
         raise UserError(
             f"{dataset.name} has no folds to train on: it needs labels and at least 3 graphs, "
@@ -168,7 +175,7 @@ def cross_validate(
                 store.record(row)
             if save_to is not None and row["selection_score"] > kept:
                 kept = row["selection_score"]
-                assert isinstance(trained, Trained)
+                assert isinstance(trained.model, Trainable)
                 save_model(trained.model, save_to, about={k: row[k] for k in ABOUT})
         if watcher:
             watcher.run_finished(spec, row, reused=reused)
@@ -220,13 +227,13 @@ def _train_one(job: Job, spec: RunSpec, device: str, watcher: Watcher | None) ->
     assert job.dataset.metric is not None, "a set with folds has labels"
     graphs, split = job.dataset.graphs, job.dataset.folds[spec.fold - 1]
     on_epoch = watcher.run_started(spec) if watcher else None
-    if is_kernel(spec.model.method):
-        return fit_kernel(graphs, split, spec.model, metric=job.dataset.metric)
+    if is_kernel(job.model.method):
+        return fit_kernel(graphs, split, job.model, metric=job.dataset.metric)
     return train(
         graphs,
         split,
-        spec.model,
-        spec.train,
+        job.model,
+        job.train,
         metric=job.dataset.metric,
         seed=spec.seed,
         device=device,
@@ -238,42 +245,9 @@ def _row(job: Job, spec: RunSpec, trained: Trained | Fitted, device: str) -> Row
     best = trained.best
     by_loss = spec.train.select_by == "loss" or math.isnan(best.valid_metric)
     sign = -1 if job.dataset.metric == "rmse" else 1
+    assert job.dataset.metric is not None
     return {
-        "key": spec.key,
-        "task": spec.task,
-        "dataset": spec.dataset,
-        "method": spec.model.method,
-        "seed": spec.seed,
-        "fold": spec.fold,
-        "metric": job.dataset.metric,
-        "test": _number(trained.test_metric),
-        "valid": _number(best.valid_metric),
-        "valid_loss": best.valid_loss,
+        **run_row(spec, trained, job.dataset.metric, device),
         "selection_score": -best.valid_loss if by_loss else sign * best.valid_metric,
-        "best_epoch": best.epoch,
-        "epochs": len(trained.curve),
-        "seconds": round(trained.seconds, 3),
-        "parameters": trained.model.num_parameters,
-        "curve": {
-            "train_loss": [_short(e.train_loss) for e in trained.curve],
-            "valid_loss": [_short(e.valid_loss) for e in trained.curve],
-            "valid_metric": [_short(e.valid_metric) for e in trained.curve],
-        },
-        "config": {"model": asdict(spec.model), "train": asdict(spec.train)},
-        "data_digest": spec.data_digest,
-        "split_digest": spec.split_digest,
-        "commit": commit(),
-        "versions": versions(),
-        "device": device_name(device),
-        "replicas": trained.replicas,
+        "curve": curve_of(trained.curve),
     }
-
-
-def _number(value: float) -> float | None:
-    """JSON has no NaN."""
-    return None if math.isnan(value) else value
-
-
-def _short(value: float) -> float | None:
-    """Five significant digits suffice to draw a curve."""
-    return None if math.isnan(value) else float(f"{value:.5g}")

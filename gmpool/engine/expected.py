@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gmpool.data import CATALOGUE
-from gmpool.engine.plan import Cell
+from gmpool.engine.cell import Cell
 from gmpool.engine.store import Row
 
 
@@ -41,12 +41,13 @@ class Expected:
 
 def expected(cells: Sequence[Cell], rows: Iterable[Row], device: str) -> list[Expected]:
     """device: as rows name it."""
-    known = [row for row in rows if row["task"] == "classify"]
-    methods = {cell.line.method for cell in cells}
-    by_method = {name: [row for row in known if row["method"] == name] for name in methods}
+    kinds: dict[tuple[str, str], list[Row]] = {(cell.task, cell.line.method): [] for cell in cells}
+    for row in rows:
+        if (row["task"], row["method"]) in kinds:
+            kinds[row["task"], row["method"]].append(row)
     found = []
     for cell in cells:
-        alike = by_method[cell.line.method]
+        alike = kinds[cell.task, cell.line.method]
         recorded = len(cell.recorded(alike))
         to_do = cell.runs - recorded
         here = [row for row in alike if row["device"] == device]

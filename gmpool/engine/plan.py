@@ -1,82 +1,29 @@
 """A plan: lines of a table (methods with options) × sets × seeds × folds, written in TOML.
 
 The plans that come with the package are in `gmpool/plans`. An option counts in the order
-published settings < [options] < [dataset_options.NAME] < options of a line.
+published settings < [options] < [dataset_options.NAME] < options of a line. A plan of
+reconstructions has each of its lines once for every ratio and objective it names.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from gmpool.config import ModelConfig, TrainConfig
+from gmpool.config import AutoencoderConfig, ModelConfig, TrainConfig
 from gmpool.data import CATALOGUE, Dataset, load
-from gmpool.engine.cross_validate import Job, require_folds, settings_of
+from gmpool.data.generated import PAPER_GRAPHS
+from gmpool.engine.cell import Cell, Line
+from gmpool.engine.cross_validate import require_folds, settings_of
 from gmpool.engine.plan_file import read_toml
-from gmpool.engine.store import Row
 from gmpool.errors import UserError, unknown
+from gmpool.tasks.reconstruct_data import reconstruct_data
+from gmpool.tasks.reconstruct_settings import reconstruct_settings
 
 SHIPPED = Path(__file__).resolve().parents[1] / "plans"
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a table: a method with options over the published settings."""
-
-    label: str
-    """What the table calls it; the method's name where the plan says nothing."""
-    method: str
-    options: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One line on one set, with all its seeds and folds."""
-
-    line: Line
-    dataset: str
-    """Its name, as recorded rows have it."""
-    model: ModelConfig
-    train: TrainConfig
-    seeds: tuple[int, ...]
-    folds: int
-    """How many folds one seed has."""
-    own: Dataset | None = None
-    """The user's own data, which came with the plan; none for a set with a name."""
-
-    @property
-    def runs(self) -> int:
-        return len(self.seeds) * self.folds
-
-    def job(self, dataset: Dataset) -> Job:
-        return Job(dataset, self.model, self.train, tuple(range(1, self.folds + 1)), self.seeds)
-
-    def recorded(self, rows: Iterable[Row]) -> list[Row]:
-        """Those of the rows that are runs of this cell, one per seed and fold.
-
-        It compares what a run's key is made of, and so needs no data on disk: the digest of the
-        data is known of TU sets and of the user's own, that of the splits of the user's own.
-        """
-        config = {"model": asdict(self.model), "train": asdict(self.train)}
-        data = self.own.graphs.digest if self.own else CATALOGUE[self.dataset].content
-        splits = [split.digest for split in self.own.folds] if self.own else []
-        mine: dict[tuple[int, int], Row] = {}
-        for row in rows:
-            if (
-                row["dataset"] == self.dataset
-                and row["method"] == self.model.method
-                and row["task"] == "classify"
-                and row["seed"] in self.seeds
-                and row["fold"] <= self.folds
-                and row["config"] == config
-                and (not data or row["data_digest"] == data)
-                and (not splits or row["split_digest"] == splits[row["fold"] - 1])
-            ):
-                mine.setdefault((row["seed"], row["fold"]), row)
-        return list(mine.values())
 
 
 @dataclass(frozen=True)
@@ -100,7 +47,9 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
     """For every line on every set."""
     own: Mapping[str, Dataset] = field(default_factory=dict)
-    """The user's own sets, by name."""
+    """The user's own sets, and graphs that are made on the spot, by name."""
+    task: str = "classify"
+    """What is done with the sets: classify or reconstruct."""
 
     def cells(self) -> list[Cell]:
         """Line by line. Of named sets no data are needed."""
@@ -110,7 +59,7 @@ class Plan:
         layers = (self.options, self.dataset_options.get(dataset, {}), line.options)
         options = {key: value for layer in layers for key, value in _flat(layer).items()}
         try:
-            model, train = settings_of(dataset, line.method, options)
+            model, train = self._settings(dataset, line.method, options)
         except UserError as error:
             raise UserError(f"line {line.label!r} on {dataset}: {error}") from error
         has = self.folds_of(dataset)
@@ -124,8 +73,18 @@ class Plan:
             own=self.own.get(dataset),
         )
 
+    def _settings(
+        self, dataset: str, method: str, options: Mapping[str, Any]
+    ) -> tuple[ModelConfig | AutoencoderConfig, TrainConfig]:
+        if self.task == "classify":
+            return settings_of(dataset, method, options)
+        one_graph = dataset in self.own and self.own[dataset].graphs.num_graphs == 1
+        return reconstruct_settings(method, options, one_graph=one_graph)
+
     def folds_of(self, dataset: str) -> int:
-        """How many folds a set has."""
+        """How many folds a set has; a reconstruction has one split."""
+        if self.task == "reconstruct":
+            return 1
         if dataset in self.own:
             return len(self.own[dataset].folds)
         return 10 if CATALOGUE[dataset].kind == "tu" else 1
@@ -178,7 +137,8 @@ def read_plan(name_or_path: str | Path) -> Plan:
 def _plan(found: Mapping[str, Any], path: Path) -> Plan:
     given = found.get("datasets", [])
     _no_twins("datasets", given)
-    own = {text: _own(text, path.parent) for text in given if text not in CATALOGUE}
+    task = found.get("task", "classify")
+    own = {text: _own(text, path.parent, task) for text in given if text not in CATALOGUE}
     names = {text: own[text].name if text in own else text for text in given}
     _no_twins("datasets", list(names.values()))
     for text in found.get("dataset_options", {}):
@@ -197,6 +157,7 @@ def _plan(found: Mapping[str, Any], path: Path) -> Plan:
         part=found.get("part", "test"),
         options=found.get("options", {}),
         own={data.name: data for data in own.values()},
+        task=task,
     )
     _check(plan)
     return plan
@@ -207,14 +168,33 @@ def _lines(found: Mapping[str, Any]) -> tuple[Line, ...]:
     for table in found.get("line", []):
         method = table["method"]
         lines.append(Line(table.get("label", method), method, table.get("options", {})))
-    return tuple(lines)
+    return tuple(one for line in lines for one in _varied(line, found))
 
 
-def _own(text: str, folder: Path) -> Dataset:
-    """The user's data at a path; a word without any sign of a path is a misspelt name."""
+def _varied(line: Line, found: Mapping[str, Any]) -> list[Line]:
+    """The line once for each ratio and objective that the plan names and the line does not."""
+    made = [line]
+    for key, words in (("ratio", "{:.0%}"), ("objective", "min {}")):
+        values = [] if key in line.options else found.get(f"{key}s", [])
+        if values:
+            made = [
+                Line(f"{one.label} {words.format(value)}", line.method, {**one.options, key: value})
+                for one in made
+                for value in values
+            ]
+    return made
+
+
+def _own(text: str, folder: Path, task: str) -> Dataset:
+    """The user's data at a path; a word without any sign of a path is a misspelt name, or the
+    name of a graph that is made on the spot."""
+    if task == "reconstruct" and text in PAPER_GRAPHS:
+        return reconstruct_data(text)
     path = folder / text
     if not (path.exists() or path.suffix or len(Path(text).parts) > 1):
         raise unknown("dataset", text, CATALOGUE)
+    if task == "reconstruct":
+        return reconstruct_data(str(path))
     data = load(path)
     require_folds(data)
     return data
@@ -225,6 +205,9 @@ def _check(plan: Plan) -> None:
         raise UserError('the plan has no set; name some, such as datasets = ["MUTAG"]')
     if not plan.lines:
         raise UserError('the plan has no line; name some methods, such as methods = ["gmt"]')
+    for name in plan.datasets if plan.task == "classify" else ():
+        if name not in plan.own and not CATALOGUE[name].outputs:
+            raise UserError(f"{name} has no labels to train on; leave it out of datasets")
     _no_twins("labels of lines", [line.label for line in plan.lines])
     most = max(plan.folds_of(name) for name in plan.datasets)
     if plan.folds is not None and plan.folds > most:

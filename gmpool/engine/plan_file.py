@@ -25,6 +25,10 @@ TEXT = Kind(lambda v: type(v) is str and v != "", "a text in quotes")
 NUMBER = Kind(lambda v: type(v) is int and v >= 1, "a whole number from 1")
 SEED = Kind(lambda v: type(v) is int and v >= 0, "a whole number from 0")
 NAMES = Kind(lambda v: _all(v, str), 'a list of names such as ["gmt", "mean"]')
+SHARES = Kind(
+    lambda v: type(v) is list and all(type(r) is float and 0 < r <= 1 for r in v) and v != [],
+    "a list of shares such as [0.05, 0.25]",
+)
 OPTIONS = Kind(lambda v: type(v) is dict, "options such as { epochs = 100 }")
 BY_SET = Kind(
     lambda v: type(v) is dict and _all(list(v.values()), dict),
@@ -34,6 +38,7 @@ LINES = Kind(lambda v: _all(v, dict), "tables, each below a heading [[line]]")
 
 KEYS = {
     "title": TEXT,
+    "task": TEXT,
     "paper": TEXT,
     "part": TEXT,
     "seeds": NUMBER,
@@ -41,12 +46,23 @@ KEYS = {
     "folds": NUMBER,
     "datasets": NAMES,
     "methods": NAMES,
+    "ratios": SHARES,
+    "objectives": NAMES,
     "options": OPTIONS,
     "dataset_options": BY_SET,
     "line": LINES,
 }
 LINE_KEYS = {"label": TEXT, "method": TEXT, "options": OPTIONS}
-CHOICES = {"paper": ("test", "valid", "ablation", "leaderboard"), "part": ("test", "valid")}
+CHOICES = {
+    "task": ("classify", "reconstruct"),
+    "paper": ("test", "valid", "ablation", "leaderboard"),
+    "part": ("test", "valid"),
+}
+# Keys that mean something for one task alone.
+OF_TASK = {
+    "classify": ("paper", "part", "folds"),
+    "reconstruct": ("ratios", "objectives"),
+}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -61,6 +77,11 @@ def read_toml(path: Path) -> dict[str, Any]:
     for key, known in CHOICES.items():
         if key in found and found[key] not in known:
             raise UserError(f"{path}: {unknown(key, found[key], known)}")
+    task = found.get("task", "classify")
+    for other, keys in OF_TASK.items():
+        for key in keys:
+            if key in found and other != task:
+                raise UserError(f"{path}: {key} is for task = {other!r}, and this is {task!r}")
     for number, line in enumerate(found.get("line", []), start=1):
         where = f"{path}: [[line]] number {number}"
         _check(line, LINE_KEYS, where)

@@ -83,8 +83,10 @@ class Program:
         valid_bounds: Bounds,
         metric: str,
         best: Best,
+        stream: torch.cuda.Stream | None = None,
     ) -> None:
-        """feeds: the batches to come, one feed for each shape; valid [R, S, B]"""
+        """feeds: the batches to come, one feed for each shape; valid [R, S, B]. stream: where to
+        capture, for programs that run beside others: scratch memory is one per stream."""
         self.replicas, self.adam, self.batches = replicas, adam, batches
         self.device = batches.device
         self.feeds, self.valid = feeds, valid.to(self.device)
@@ -93,7 +95,7 @@ class Program:
         self.running = torch.zeros(R, dtype=torch.bool, device=self.device)
         self.loss_sum = torch.zeros(R, dtype=torch.float64, device=self.device)
         self.results = torch.zeros(4, R, dtype=torch.float64, device=self.device)
-        self.labels = batches.y[self.valid.flatten(1)]  # [R, n] or [R, n, T]
+        self.stream = stream
         self.pool: Any = None
         self.steps = [self._captured(partial(self._step, feed)) for feed in feeds]
         self.evaluate = self._captured(self._evaluate)
@@ -105,13 +107,13 @@ class Program:
             # One pool for all: they never run at the same time, and leave nothing in it.
             self.pool = torch.cuda.graph_pool_handle()
         # A rehearsal, for what happens once; nobody is running yet, so that it moves no weight.
-        side = torch.cuda.Stream()
+        side = self.stream or torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             work()
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
+        with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
             work()
         return graph.replay
 
@@ -134,14 +136,21 @@ class Program:
 
     def _evaluate(self) -> None:
         """Validation loss and metric, and the weights of those who have never been better."""
-        out = torch.cat([self._predict(ids) for ids in self.valid.unbind(1)], dim=1)
-        loss = self.replicas.losses(out, self.labels).double()
-        metric = metrics_of(self.metric, self.replicas.in_label_units(out), self.labels)
+        loss, metric = evaluated(
+            self.replicas, self.batches, self.valid, self.valid_bounds, self.metric
+        )
         sign = 1.0 if HIGHER_IS_BETTER[self.metric] else -1.0
         score = torch.where(self.best.by_loss, -loss, sign * metric)
         better = self.best.offer(score, self.replicas.weights, self.running)
-        self.results.copy_(torch.stack([self.loss_sum, loss, metric.double(), better.double()]))
+        self.results.copy_(torch.stack([self.loss_sum, loss, metric, better.double()]))
         self.loss_sum.zero_()
 
-    def _predict(self, ids: Tensor) -> Tensor:
-        return self.replicas.predict(self.batches.make(ids, self.valid_bounds))
+
+def evaluated(
+    replicas: Replicas, batches: FixedBatches, ids: Tensor, bounds: Bounds, metric: str
+) -> tuple[Tensor, Tensor]:
+    """(losses, metrics) of the replicas on the graphs ids [R, S, B]. Both float64 [R]"""
+    parts = [replicas.predict(batches.make(part, bounds)) for part in ids.unbind(1)]
+    out, y = (torch.cat(rows, dim=1) for rows in zip(*parts, strict=True))  # [R, n, ...]
+    losses, readable = replicas.judge_all(out, y)
+    return losses.double(), metrics_of(metric, readable, y).double()

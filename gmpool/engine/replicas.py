@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from gmpool.data.fixed import FixedBatch
-from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.trainable import Trainable
 
 ALIGNED = 32
 
@@ -23,22 +23,35 @@ ALIGNED = 32
 class _WithLoss(nn.Module):
     """A model that also gives its loss, so that one call reads all its weights and buffers."""
 
-    def __init__(self, model: GraphModel) -> None:
+    def __init__(self, model: Trainable) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, batch: FixedBatch) -> tuple[Tensor, Tensor]:
-        """(loss, predictions of the graphs that are there or could be [B, C])"""
+    def forward(self, batch: FixedBatch) -> tuple[Tensor, Tensor, Tensor]:
+        """(loss, the outputs that count [n, C], their labels [n, ...])"""
         out, auxiliary = self.model(batch)
-        out = out[:-1]  # the last graph is made up
-        return self.model.loss(out, batch.y) + sum(auxiliary.values()), out
+        out, y = self.model.counted(out), self.model.labels(batch)
+        return self.model.loss(out, y) + sum(auxiliary.values()), out, y
+
+
+class _Judge(nn.Module):
+    """What is said of outputs that are there already, by the model's buffers alone."""
+
+    def __init__(self, model: Trainable) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """(loss, outputs in the units of the labels)"""
+        return self.model.loss(out, y), self.model.in_label_units(out)
 
 
 class Replicas:
     """The weights [R, P] and buffers of R models, and what they compute together."""
 
-    def __init__(self, models: list[GraphModel], device: torch.device) -> None:
+    def __init__(self, models: list[Trainable], device: torch.device) -> None:
         self.module = _WithLoss(deepcopy(models[0])).to(device)
+        self.judge = _Judge(self.module.model)
         self.shapes = {name: p.shape for name, p in self.module.named_parameters()}
         self.widths = [shape.numel() for shape in self.shapes.values()]
         # Every tensor begins at a multiple of ALIGNED numbers: matrix units read such ones fast.
@@ -56,14 +69,14 @@ class Replicas:
     def count(self) -> int:
         return self.weights.shape[0]
 
-    def as_row(self, model: GraphModel) -> Tensor:
+    def as_row(self, model: Trainable) -> Tensor:
         """The weights of one model as a row of `weights`. [P]"""
         row = torch.zeros(sum(self.room), dtype=self.weights.dtype)
         for part, parameter in zip(row.split(self.room), model.parameters(), strict=True):
             part[: parameter.numel()] = parameter.detach().flatten()
         return row
 
-    def fill(self, model: GraphModel, row: Tensor) -> None:
+    def fill(self, model: Trainable, row: Tensor) -> None:
         """Give a model the weights of a row [P], without copying them."""
         for part, parameter in zip(row.split(self.room), model.parameters(), strict=True):
             parameter.data = part[: parameter.numel()].view(parameter.shape)
@@ -76,8 +89,8 @@ class Replicas:
             for (name, shape), part in parts
         }
 
-    def _each(self, weights: dict[str, Tensor], batch: FixedBatch) -> tuple[Tensor, Tensor]:
-        """(losses [R], predictions [R, B, C])"""
+    def _each(self, weights: dict[str, Tensor], batch: FixedBatch) -> tuple[Tensor, Tensor, Tensor]:
+        """(losses [R], outputs [R, n, C], labels [R, n, ...])"""
 
         def one(
             weights: dict[str, Tensor], buffers: dict[str, Tensor], tensors: dict[str, Tensor]
@@ -91,7 +104,7 @@ class Replicas:
         """(losses [R], gradients [R, P])"""
         self.module.train()
         views = {k: v.detach().requires_grad_() for k, v in self.by_name(self.weights).items()}
-        losses, _ = self._each(views, batch)
+        losses, *_ = self._each(views, batch)
         # Replicas share nothing, so that the gradient of the sum holds each one's own.
         grads = torch.autograd.grad(losses.sum(), list(views.values()), allow_unused=True)
         flat = torch.zeros_like(self.weights)
@@ -101,22 +114,20 @@ class Replicas:
         return losses.detach(), flat
 
     @torch.no_grad()
-    def predict(self, batch: FixedBatch) -> Tensor:
-        """[R, B, C]"""
+    def predict(self, batch: FixedBatch) -> tuple[Tensor, Tensor]:
+        """(outputs [R, n, C], labels [R, n, ...])"""
         self.module.eval()
-        return self._each(self.by_name(self.weights), batch)[1]
+        _, out, y = self._each(self.by_name(self.weights), batch)
+        return out, y
 
     @torch.no_grad()
-    def losses(self, out: Tensor, y: Tensor) -> Tensor:
-        """Of predictions [R, n, C] for labels [R, n, ...]; auxiliary losses are left out. [R]"""
-        model = self.module.model
-        means = self.buffers["model.target_mean"], self.buffers["model.target_std"]
-        return vmap(model.loss_at_scale)(out, y, *means)
+    def judge_all(self, out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """(losses [R], outputs in the units of the labels); auxiliary losses are left out."""
 
-    def in_label_units(self, out: Tensor) -> Tensor:
-        """[R, n, T]"""
-        scale = (self.buffers[f"model.{name}"][:, None] for name in ("target_std", "target_mean"))
-        return self.module.model.unscaled(out, *scale)
+        def one(buffers: dict[str, Tensor], out: Tensor, y: Tensor) -> Any:
+            return functional_call(self.judge, buffers, (out, y))
+
+        return vmap(one)(self.buffers, out, y)
 
     def set_clock(self, clock: Tensor) -> None:
         """Dropout's clocks follow the number of steps that each replica has done."""

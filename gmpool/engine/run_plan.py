@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from gmpool.config import RunSpec
 from gmpool.data import Dataset, load
+from gmpool.engine.cell import Cell
 from gmpool.engine.cross_validate import Watcher, cross_validate
-from gmpool.engine.plan import Cell
+from gmpool.engine.reconstructions import ReconstructJob, run_reconstructions
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 
@@ -47,24 +49,39 @@ def run_cells(
     root: Path | None = None,
     watcher: Watcher | None = None,
     on_cell: Callable[[Cell], None] | None = None,
+    keep_models: Path | None = None,
 ) -> list[Failure]:
     """Do the runs of the cells that the store does not hold yet, each set loaded once.
 
-    A store that cannot be written ends it all: StoreError is raised.
+    keep_models: a folder for the weights of reconstructions. A store that cannot be written ends
+    it all: StoreError is raised.
     """
     failures: list[Failure] = []
     loaded: dict[str, Dataset | UserError] = {}
-    for cell in cells:
-        if cell.dataset not in loaded:
-            loaded[cell.dataset] = cell.own or _load(cell.dataset, root)
-        dataset = loaded[cell.dataset]
+    for _, together in groupby(cells, _program):
+        group = list(together)
+        name = group[0].dataset
+        if name not in loaded:
+            loaded[name] = group[0].own or _load(name, root)
+        dataset = loaded[name]
         if isinstance(dataset, UserError):
-            failures.append(Failure(cell, cell.runs, dataset))
+            failures += [Failure(cell, cell.runs, dataset) for cell in group]
             continue
         if on_cell:
-            on_cell(cell)
-        failures += _run_cell(cell, dataset, store, device, replicas, watcher)
+            for cell in group:
+                on_cell(cell)
+        shared: dict[str, Any] = {"device": device, "replicas": replicas, "watcher": watcher}
+        if group[0].task == "classify":
+            failures += _classify(group[0], dataset, store, shared)
+        else:
+            failures += _reconstruct(group, dataset, store, {**shared, "keep_models": keep_models})
     return failures
+
+
+def _program(cell: Cell) -> tuple[object, ...]:
+    """Cells that are run together have it in common: reconstructions of one set by one method."""
+    alone = id(cell) if cell.task == "classify" else None
+    return cell.task, cell.dataset, cell.line.method, alone
 
 
 def _load(name: str, root: Path | None) -> Dataset | UserError:
@@ -74,23 +91,33 @@ def _load(name: str, root: Path | None) -> Dataset | UserError:
         return error
 
 
-def _run_cell(
-    cell: Cell,
-    dataset: Dataset,
-    store: RunStore,
-    device: str,
-    replicas: int | None,
-    watcher: Watcher | None,
+def _classify(
+    cell: Cell, dataset: Dataset, store: RunStore, how: Mapping[str, Any]
 ) -> list[Failure]:
     failed: list[tuple[RunSpec, UserError]] = []
 
     def on_failure(spec: RunSpec, error: UserError) -> None:
         failed.append((spec, error))
 
-    job = cell.job(dataset)
-    cross_validate(
-        job, store, device=device, watcher=watcher, on_failure=on_failure, replicas=replicas
-    )
+    cross_validate(cell.job(dataset), store, on_failure=on_failure, **how)
+    return _failure(cell, failed)
+
+
+def _reconstruct(
+    cells: list[Cell], dataset: Dataset, store: RunStore, how: Mapping[str, Any]
+) -> list[Failure]:
+    jobs = [cell.reconstruct_job(dataset) for cell in cells]
+    failed: dict[int, list[tuple[RunSpec, UserError]]] = {id(job): [] for job in jobs}
+
+    def on_failure(job: ReconstructJob, spec: RunSpec, error: UserError) -> None:
+        failed[id(job)].append((spec, error))
+
+    run_reconstructions(jobs, store, on_failure=on_failure, **how)
+    pairs = zip(cells, jobs, strict=True)
+    return [one for cell, job in pairs for one in _failure(cell, failed[id(job)])]
+
+
+def _failure(cell: Cell, failed: list[tuple[RunSpec, UserError]]) -> list[Failure]:
     if not failed:
         return []
     spec, error = failed[0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 
-def cosine_with_warmup(step: int, *, warmup: int, total: int) -> float:
-    """Factor of the learning rate at a step: linear from 0 to 1, then half a cosine to 0."""
+def cosine_with_warmup(step: int, *, warmup: int, total: float) -> float:
+    """Factor of the learning rate at a step: linear from 0 to 1, then half a cosine to 0, which
+    for a total of infinity stays at 1."""
     if step < warmup:
         return step / warmup
     progress = (step - warmup) / max(1, total - warmup)

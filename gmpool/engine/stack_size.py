@@ -10,7 +10,7 @@ from gmpool.data import PackedGraphs
 from gmpool.data.fixed import FixedBatches
 from gmpool.engine.replicas import Replicas
 from gmpool.engine.shuffles import Shuffles
-from gmpool.engine.stacked import SLACK, Run, reads_plain_edges
+from gmpool.engine.stack import SLACK, Run, reads_plain_edges
 from gmpool.engine.train import first_model
 
 SHARE = 0.6

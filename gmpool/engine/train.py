@@ -10,13 +10,17 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from gmpool.config import ModelConfig, TrainConfig
+from gmpool.config import AutoencoderConfig, ModelConfig, TrainConfig
 from gmpool.data import PackedGraphs, Split, epoch_batches
 from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.errors import UserError
 from gmpool.tasks.classify import GraphModel
 from gmpool.tasks.metrics import HIGHER_IS_BETTER, metric_of
+from gmpool.tasks.reconstruct import Autoencoder
 from gmpool.tasks.shape import DataShape
+from gmpool.tasks.trainable import Trainable
+
+AnyModelConfig = ModelConfig | AutoencoderConfig
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Epoch:
 class Trained:
     """A finished training: the model at its best validation, and how it got there."""
 
-    model: GraphModel
+    model: Trainable
     best: Epoch
     test_metric: float
     test_loss: float
@@ -46,7 +50,7 @@ class Trained:
 def train(
     graphs: PackedGraphs,
     split: Split,
-    model_config: ModelConfig,
+    model_config: AnyModelConfig,
     config: TrainConfig,
     *,
     metric: str,
@@ -74,7 +78,7 @@ def train(
 def _train(
     graphs: PackedGraphs,
     split: Split,
-    model_config: ModelConfig,
+    model_config: AnyModelConfig,
     config: TrainConfig,
     metric: str,
     seed: int,
@@ -88,7 +92,7 @@ def _train(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
         lambda step: cosine_with_warmup(
-            step, warmup=config.warmup_epochs * steps, total=config.epochs * steps
+            step, warmup=config.warmup_epochs * steps, total=config.cosine_epochs * steps
         ),
     )
     shuffle = torch.Generator().manual_seed(seed)
@@ -102,9 +106,10 @@ def _train(
         for batch in epoch_batches(graphs, split.train, config.batch_size, shuffle):
             optimizer.zero_grad(set_to_none=True)
             out, auxiliary = model(batch)
-            loss = model.loss(out, batch.y) + sum(auxiliary.values())
+            loss = model.loss(out, model.labels(batch)) + sum(auxiliary.values())
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+            if config.clip_norm is not None:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
             optimizer.step()
             schedule.step()
             losses.append(loss.detach() * batch.num_graphs)
@@ -131,21 +136,28 @@ def _train(
 def first_model(
     graphs: PackedGraphs,
     split: Split,
-    config: ModelConfig,
+    config: AnyModelConfig,
     seed: int,
     shape: DataShape | None = None,
-) -> GraphModel:
+) -> Trainable:
     """The model with the weights that a seed begins with. Global random state stays as it was.
 
     shape: that of the graphs, for who knows it already.
     """
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        model = GraphModel(shape or DataShape.of(graphs), config)
+        if isinstance(config, AutoencoderConfig):
+            return Autoencoder(shape or shape_for(graphs, config), config)
+        model = GraphModel(shape or shape_for(graphs, config), config)
     if model.shape.task == "regression":
         assert graphs.y is not None
         model.fit_target_scale(graphs.y[split.train.to(graphs.device)].to("cpu"))
     return model
+
+
+def shape_for(graphs: PackedGraphs, config: AnyModelConfig) -> DataShape:
+    """What a model of this configuration must know of the graphs."""
+    return DataShape.of(graphs, labelled=isinstance(config, ModelConfig))
 
 
 def loss_error(epoch: Epoch, name: str, config: TrainConfig) -> UserError | None:
@@ -178,8 +190,8 @@ class Evaluation:
         self.metric = metric
 
     @torch.no_grad()
-    def of(self, model: GraphModel) -> tuple[float, float]:
+    def of(self, model: Trainable) -> tuple[float, float]:
         model.eval()
         out = torch.cat([model(batch)[0] for batch in self.batches])
-        y = torch.cat([batch.y for batch in self.batches if batch.y is not None])
+        y = torch.cat([model.labels(batch) for batch in self.batches])
         return float(model.loss(out, y)), metric_of(self.metric, model.in_label_units(out), y)

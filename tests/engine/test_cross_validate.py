@@ -11,7 +11,7 @@ import torch
 from small_sets import OPTIONS, dataset, with_labels
 
 from gmpool.config import RunSpec
-from gmpool.data import Dataset
+from gmpool.data import Dataset, generate
 from gmpool.data.splits import random_split
 from gmpool.engine.checkpoint import load_model
 from gmpool.engine.cross_validate import Job, cross_validate
@@ -142,3 +142,10 @@ def test_an_unknown_option_and_an_unknown_method() -> None:
         job(hidden=8)
     with pytest.raises(UserError, match="unknown method 'gtm'; did you mean 'gmt'"):
         Job.make(dataset(), "gtm", folds=1, seeds=1)
+
+
+def test_a_set_without_labels_is_not_trained_on() -> None:
+    with pytest.raises(
+        UserError, match=r"ring has no labels to train on; .* gmpool reconstruct ring"
+    ):
+        Job.make(generate("ring"), "gmt", folds=1, seeds=1)

@@ -7,8 +7,8 @@ import pytest
 
 from gmpool.config import ModelConfig, TrainConfig
 from gmpool.data import CATALOGUE
+from gmpool.engine.cell import Cell, Line
 from gmpool.engine.expected import Expected, expected
-from gmpool.engine.plan import Cell, Line
 
 HERE = "a CPU"
 CELL = Cell(Line("gmt", "gmt", {}), "MUTAG", ModelConfig(), TrainConfig(epochs=100), (42, 43), 10)

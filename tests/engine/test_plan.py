@@ -115,11 +115,17 @@ def test_options_of_an_own_set_are_found_by_its_path(tmp_path: Path) -> None:
 
 def test_cells_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gmpool.engine.plan.load", None)
-    names = json.dumps(list(CATALOGUE))
-    cells = plan_of(tmp_path, f'datasets = {names}\nmethods = ["gmt"]').cells()
-    assert {cell.dataset: cell.folds for cell in cells} == {
-        name: 10 if entry.kind == "tu" else 1 for name, entry in CATALOGUE.items()
+    folds = {
+        name: 10 if entry.kind == "tu" else 1 for name, entry in CATALOGUE.items() if entry.outputs
     }
+    names = json.dumps(list(folds))
+    cells = plan_of(tmp_path, f'datasets = {names}\nmethods = ["gmt"]').cells()
+    assert {cell.dataset: cell.folds for cell in cells} == folds
+
+
+def test_a_set_without_labels_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="ZINC has no labels to train on"):
+        plan_of(tmp_path, 'datasets = ["MUTAG", "ZINC"]\nmethods = ["gmt"]')
 
 
 @pytest.mark.parametrize("name", shipped_plans())
@@ -135,7 +141,8 @@ def test_every_shipped_plan(name: str) -> None:
 
 def test_which_plans_are_shipped() -> None:
     assert shipped_plans() == [
-        "ablation", "ablation-beyond", "cpu", "leaderboard", "quick", "table1", "validation"
+        "ablation", "ablation-beyond", "cpu", "leaderboard", "quick", "synthetic", "table1",
+        "validation", "zinc",
     ]  # fmt: skip
     root = Path(__file__).parents[2]
     assert (root / "plans").resolve() == root / "gmpool" / "plans"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from small_sets import MODEL, QUICK, classes, split
 
+from gmpool.engine.stack import Run
 from gmpool.engine.stack_size import CPU_NODES, largest_stack
-from gmpool.engine.stacked import Run
 
 
 def test_a_stack_on_a_cpu_is_bounded_by_its_nodes() -> None:

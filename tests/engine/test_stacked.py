@@ -8,110 +8,43 @@ import pytest
 import torch
 from small_sets import MODEL, QUICK, classes, split, with_labels
 from torch import Tensor
+from twenty_steps import assert_twenty_steps_are_those_of_each_alone, splits
 
 from gmpool.config import ModelConfig, TrainConfig
-from gmpool.data import GraphBatch, PackedGraphs, Split
+from gmpool.data import GraphBatch
 from gmpool.data.fixed import Bounds, FixedBatches
-from gmpool.engine.adam import Adam
-from gmpool.engine.replicas import Replicas
-from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.engine.shuffles import Shuffles
-from gmpool.engine.stacked import Run, cannot_stack, train_stacked
-from gmpool.engine.train import Trained, first_model, train
+from gmpool.engine.stack import Run
+from gmpool.engine.stacked import cannot_stack, train_stacked
+from gmpool.engine.train import Trained, train
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
-from gmpool.tasks.classify import GraphModel
 
 STACKED = [name for name in METHODS if METHODS[name].fixed_shapes]
-
-
-def splits(count: int, graphs: int = 24) -> list[Split]:
-    """Parts of different sizes, so that epochs have different numbers of steps."""
-    ids = torch.arange(graphs)
-    return [Split(ids.roll(5 * k)[: 8 + 3 * k], ids[-6:], ids[-9:-3]) for k in range(count)]
-
-
-def in_doubles(model: GraphModel) -> GraphModel:
-    """A model that reads batches of float32 as float64."""
-    model = model.double()
-    model.register_forward_pre_hook(lambda _, args: (_with_doubles(args[0]),))
-    return model
-
-
-def _with_doubles(batch: GraphBatch) -> GraphBatch:
-    batch.x = batch.x.double()
-    return batch
 
 
 @pytest.mark.parametrize("method", STACKED)
 def test_twenty_steps_in_float64_are_those_of_each_alone(method: str) -> None:
     """Losses to 1e-5; every replica has a rate, decay, clip and split of its own."""
-    graphs, parts = classes(), splits(3)
     configs = [
         TrainConfig(lr=5e-3, epochs=20, warmup_epochs=2, batch_size=8),
         TrainConfig(lr=1e-3, epochs=9, warmup_epochs=1, batch_size=8, weight_decay=0.01),
         TrainConfig(lr=2e-2, epochs=30, warmup_epochs=0, batch_size=8, clip_norm=0.1),
     ]
     config = ModelConfig(method=method, hidden_dim=8, num_layers=2, dropout=0.0)
-    models = [first_model(graphs, p, config, seed).double() for seed, p in enumerate(parts)]
-    batches = FixedBatches(graphs, plain=True)
-    batches.x = batches.x.double()
-    shuffles = Shuffles([p.train for p in parts], range(3), 8)
-    replicas = Replicas(models, torch.device("cpu"))
-    adam = Adam.start(replicas.weights, configs, shuffles.steps)
-    full, last = shuffles.draw(20, batches.empty)
-    steps = int(shuffles.steps.max())
-    found: list[list[float]] = [[], [], []]
-    for epoch in range(20):
-        order = [full[:, epoch * (steps - 1) + s] for s in range(steps - 1)] + [last[:, epoch]]
-        for ids in order:
-            losses, grads = replicas.gradients(batches.make(ids, batches.bounds(ids)))
-            active = (ids != batches.empty).any(1)
-            adam.step(replicas.weights, grads, active)
-            for r in active.nonzero()[:, 0].tolist():
-                found[r].append(float(losses[r]))
-    for r, (part, settings) in enumerate(zip(parts, configs, strict=True)):
-        alone = _alone(in_doubles(first_model(graphs, part, config, r)), graphs, part, settings, r)
-        assert len(found[r]) >= 20
-        assert found[r][:20] == pytest.approx(alone[:20], rel=1e-5)
+    assert_twenty_steps_are_those_of_each_alone(classes(), splits(3), config, configs)
 
 
-def _alone(
-    model: GraphModel, graphs: PackedGraphs, part: Split, config: TrainConfig, seed: int
-) -> list[float]:
-    """Losses by PyTorch's own optimizer, clipping and scheduler."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=config.lr, weight_decay=config.weight_decay)
-    steps = -(-len(part.train) // 8)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda s: cosine_with_warmup(
-            s, warmup=config.warmup_epochs * steps, total=config.epochs * steps
-        ),
-    )
-    generator, losses = torch.Generator().manual_seed(seed), []
-    model.train()
-    for _ in range(20):
-        order = part.train[torch.randperm(len(part.train), generator=generator)]
-        for ids in order.split(8):
-            batch = GraphBatch(graphs, ids)
-            out, auxiliary = model(batch)
-            loss = model.loss(out, batch.y) + sum(auxiliary.values())
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-            optimizer.step()
-            schedule.step()
-            losses.append(float(loss.detach()))
-    return losses
-
-
-@pytest.mark.parametrize("select_by", ["loss", "metric"])
-def test_a_whole_training_with_dropout_and_early_stopping(select_by: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "select_by"),
+    [("gmt", "loss"), ("gmt", "metric"), ("topk", "loss"), ("sagpool", "loss")],
+)
+def test_a_whole_training_with_dropout_and_early_stopping(method: str, select_by: str) -> None:
     graphs = classes()
     runs = [
         Run(
             part,
-            replace(MODEL, dropout=0.2 * k),
+            replace(MODEL, method=method, dropout=0.2 * k),
             replace(QUICK, epochs=25, patience=2 + k, lr=0.02, select_by=select_by),
             seed=k,
         )
@@ -167,15 +100,15 @@ def test_one_that_diverges_does_not_hurt_the_others() -> None:
 
 def test_what_cannot_be_one_program() -> None:
     graphs = classes()
-    assert cannot_stack(graphs, replace(MODEL, method="topk"))
+    assert cannot_stack(graphs, replace(MODEL, method="asap"))
     assert cannot_stack(graphs, replace(MODEL, method="structpool", pool={"hops": 2}))
     assert cannot_stack(graphs, MODEL) is None
     wide = replace(MODEL, hidden_dim=16)
     with pytest.raises(UserError, match="one architecture and one batch size"):
         train_stacked(graphs, [Run(split(), m, QUICK, 0) for m in (MODEL, wide)], metric="accuracy")
-    topk = replace(MODEL, method="topk")
+    asap = replace(MODEL, method="asap")
     with pytest.raises(UserError, match="cannot be stacked; train one run at a time"):
-        train_stacked(graphs, [Run(split(), topk, QUICK, 0)], metric="accuracy")
+        train_stacked(graphs, [Run(split(), asap, QUICK, 0)], metric="accuracy")
 
 
 def test_a_fixed_batch_is_the_batch() -> None:
