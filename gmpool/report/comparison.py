@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gmpool.engine.plan import Line, Plan
+from gmpool.engine.cell import Line
+from gmpool.engine.plan import Plan
 from gmpool.engine.store import Row
 from gmpool.report.paper import Published, published, published_count, published_method
 from gmpool.report.recorded import rows_of_cells

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from gmpool.errors import UserError
 from gmpool.report.figures import COLOURS
-from gmpool.report.plots import _figure, _png
+from gmpool.report.plots import new_figure, png
 
 Row = dict[str, Any]
 TITLES = {
@@ -45,12 +45,12 @@ def efficiency_figure(rows: Sequence[Row]) -> bytes:
     if not panels:
         raise UserError("there is nothing to draw: no row of gmpool bench efficiency")
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure = _figure(7.2 * len(panels), 6.4)
+    figure = new_figure(7.2 * len(panels), 6.4)
     each = zip(figure.subplots(1, len(panels), squeeze=False).flat, panels, strict=True)
     for axes, panel in each:
         here = [row for row in rows if (row["figure"], row["device"]) == panel]
         _panel(axes, _lines(here, methods), *panel)
-    return _png(figure)
+    return png(figure)
 
 
 def recorded_figure(path: Path) -> bytes:

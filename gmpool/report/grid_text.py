@@ -1,4 +1,4 @@
-"""The grid of a comparison on a terminal and in Markdown."""
+"""Grids, that of a comparison first, on a terminal and in Markdown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from gmpool.report.grid import Column, Square, columns, notes
 
 
 def markdown(comparison: Comparison) -> str:
-    grid = columns(comparison)
+    return markdown_grid(comparison.plan.title, columns(comparison), notes(comparison))
+
+
+def markdown_grid(title: str, grid: Sequence[Column], said: Sequence[str]) -> str:
+    """said: notes below the table."""
     heads = [f"{c.heading} ({c.small})" if c.small else c.heading for c in grid]
-    lines = [f"## {comparison.plan.title}", "", "| " + " | ".join(map(_plain, heads)) + " |"]
+    lines = [f"## {title}", "", "| " + " | ".join(map(_plain, heads)) + " |"]
     lines.append("| --- |" + " ---: |" * (len(grid) - 1))
     for squares in zip(*(c.squares for c in grid), strict=True):
         lines.append("| " + " | ".join(map(_markdown, squares)) + " |")
-    return "\n".join([*lines, "", *(f"- {_plain(note)}" for note in notes(comparison)), ""])
+    return "\n".join([*lines, "", *(f"- {_plain(note)}" for note in said), ""])
 
 
 def _plain(text: str) -> str:
@@ -34,19 +38,27 @@ def _markdown(square: Square) -> str:
 
 
 def terminal(comparison: Comparison, width: int) -> RenderableType:
+    """The grid with what a reader must know; see `terminal_grid`."""
+    grid = columns(comparison)
+    return terminal_grid(comparison.plan.title, grid, notes(comparison, "bold *"), width)
+
+
+def terminal_grid(
+    title: str, grid: Sequence[Column], said: Sequence[str], width: int
+) -> RenderableType:
     """One table, or where `width` characters do not hold it, several with some columns each.
 
     The best have a star as well: output that goes to a file is not bold.
     """
-    label, *rest = columns(comparison)
-    shown: list[RenderableType] = [Text(comparison.plan.title, style="bold")]
+    label, *rest = grid
+    shown: list[RenderableType] = [Text(title, style="bold")]
     while rest:
         count = len(rest)
         while count > 1 and _needs(_table([label, *rest[:count]])) > width:
             count -= 1
         shown.append(_table([label, *rest[:count]]))
         rest = rest[count:]
-    return Group(*shown, *(Text(note) for note in notes(comparison, "bold *")))
+    return Group(*shown, *(Text(note) for note in said))
 
 
 def _needs(table: Table) -> int:

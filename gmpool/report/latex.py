@@ -34,16 +34,20 @@ def escape(text: str) -> str:
 
 def latex(comparison: Comparison) -> str:
     """One table as wide as the page; the paper's number is below ours."""
-    grid = columns(comparison)
+    underlined = "underlined: likewise after Holm's correction for the tests on a set"
+    tested = any(s.tested for s in comparison.scores.values())
+    said = [*notes(comparison), *([underlined] if tested else [])]
+    return latex_grid(comparison.plan.title, columns(comparison), said)
+
+
+def latex_grid(title: str, grid: Sequence[Column], said: Sequence[str]) -> str:
+    """said: notes in the caption."""
     rows = [
         " & ".join(map(_square, squares)) + r" \\"
         for squares in zip(*(column.squares for column in grid), strict=True)
     ]
-    underlined = "underlined: likewise after Holm's correction for the tests on a set"
-    tested = any(s.tested for s in comparison.scores.values())
-    said = [*notes(comparison), *([underlined] if tested else [])]
     return _whole(
-        comparison.plan.title,
+        title,
         "l" + "r" * (len(grid) - 1),
         " & ".join(map(_heading, grid)) + r" \\",
         rows,

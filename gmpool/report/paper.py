@@ -1,4 +1,4 @@
-"""The paper's published numbers (tables 1 and 8, ablation, leaderboard), to stand beside ours."""
+"""The paper's published numbers (classification, reconstruction), to stand beside ours."""
 
 from __future__ import annotations
 
@@ -28,6 +28,27 @@ def published(dataset: str, method: str, part: str = "test") -> Published | None
     """
     value = _tables()[part].get(method, {}).get(dataset)
     return None if value is None else Published(*value)
+
+
+def published_error(dataset: str, line: str, objective: str, error: str) -> float | None:
+    """The paper's error of a synthetic reconstruction at ratio 0.25, or None where it has none.
+
+    dataset: "grid" or "ring"; line: a method, with its options where the paper has a line for them,
+    as in "mincut (normalise=False)"; objective: "x" or "a"; error: "error_x" or "error_a".
+    """
+    errors = _tables()["reconstruction"].get(line, {}).get(dataset)
+    return None if errors is None else errors[objective][("error_x", "error_a").index(error)]
+
+
+def method_name(method: str) -> str:
+    """What the paper calls a method; its own name where the paper does not have it."""
+    return str(_tables()["methods"].get(method, method))
+
+
+def method_rank(method: str) -> int:
+    """Where a method stands in the paper's order; those it does not have come last."""
+    order = list(_tables()["methods"])
+    return order.index(method) if method in order else len(order)
 
 
 def published_count(method: str, part: str = "test") -> str | None:

@@ -18,13 +18,14 @@ from gmpool.report.tables import UNITS
 OURS, PAPER, OVER_FOLDS = COLOURS[0], COLOURS[1], "#8fb3cc"
 
 
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure((width, height), dpi=110, layout="constrained")
+def new_figure(width: float, height: float, *, dpi: int = 110) -> Figure:
+    """width, height: in inches."""
+    figure = Figure((width, height), dpi=dpi, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
-def _png(figure: Figure) -> bytes:
+def png(figure: Figure) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, format="png")
     return out.getvalue()
@@ -37,7 +38,7 @@ def intervals(comparison: Comparison) -> bytes:
     across = min(5, len(datasets))
     down = math.ceil(len(datasets) / across)
     room = 0.5 + 0.08 * max(map(len, c.labels))
-    figure = _figure(max(5.0, room + 2.7 * across), 0.4 + (0.9 + 0.23 * len(c.labels)) * down)
+    figure = new_figure(max(5.0, room + 2.7 * across), 0.4 + (0.9 + 0.23 * len(c.labels)) * down)
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for axes, dataset in zip(panels, datasets, strict=False):
         _panel(axes, c, dataset)
@@ -52,7 +53,7 @@ def intervals(comparison: Comparison) -> bytes:
         frameon=False,
         fontsize=9,
     )
-    return _png(figure)
+    return png(figure)
 
 
 def _handles(axes: Axes) -> list[tuple[Artist, str]]:
@@ -104,7 +105,7 @@ def critical_differences(comparison: Comparison) -> bytes | None:
     half = math.ceil(len(names) / 2)
     below = 0.25 + 0.22 * len(groups)  # the bars come between axis and names
     depth = below + 0.32 * half
-    figure = _figure(10, 1.2 + 0.75 * depth)
+    figure = new_figure(10, 1.2 + 0.75 * depth)
     axes = figure.subplots()
     _axis(axes, len(names), difference)
     for level, group in enumerate(groups):
@@ -125,7 +126,7 @@ def critical_differences(comparison: Comparison) -> bytes | None:
         f"average rank over {len(c.ranked_on)} sets (1 is the best); Friedman p = {c.friedman:.2g}",
         fontsize=10,
     )
-    return _png(figure)
+    return png(figure)
 
 
 def no_diagram(comparison: Comparison) -> str:

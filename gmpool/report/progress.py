@@ -14,7 +14,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from gmpool.config import RunSpec
+from gmpool.config import AutoencoderConfig, RunSpec
 from gmpool.engine.store import Row
 from gmpool.engine.train import Epoch
 
@@ -45,18 +45,18 @@ class ProgressBars:
         self.progress.stop()
 
     def run_started(self, spec: RunSpec) -> Callable[[Epoch], None]:
-        name = f"{spec.model.method} seed {spec.seed} fold {spec.fold}"
+        name = f"{_line(spec)} seed {spec.seed}{_fold(spec, ' fold {}')}"
         self.progress.reset(self.epochs, total=spec.train.epochs, description=name, visible=True)
 
         def on_epoch(epoch: Epoch) -> None:
-            note = f"valid {epoch.valid_metric:.1f}, loss {epoch.valid_loss:.3f}"
+            note = f"valid {_score(epoch.valid_metric)}, loss {_score(epoch.valid_loss)}"
             self.progress.update(self.epochs, advance=1, note=note)
 
         return on_epoch
 
     def stack_started(self, specs: Sequence[RunSpec]) -> Callable[[int, int], None]:
         most = max(spec.train.epochs for spec in specs)
-        name = f"{specs[0].model.method}, {len(specs)} runs as one"
+        name = f"{_line(specs[0])}, {len(specs)} runs as one"
         self.progress.reset(self.epochs, total=most, description=name, visible=True)
 
         def on_epoch(epoch: int, running: int) -> None:
@@ -69,13 +69,31 @@ class ProgressBars:
 
     def run_finished(self, spec: RunSpec, row: Row, *, reused: bool) -> None:
         self.progress.advance(self.runs)
-        score = "undefined" if row["test"] is None else f"{row['test']:.2f}"
+        score = "undefined" if row["test"] is None else _score(row["test"])
         how = "recorded before" if reused else f"{row['epochs']} epochs, {row['seconds']:.1f} s"
         self.console.print(
-            f"{spec.model.method} on {escape(spec.dataset)}  seed {spec.seed}  "
-            f"fold {spec.fold:2d}  test {row['metric']} {score}  [dim]({how})[/]",
+            f"{_line(spec)} on {escape(spec.dataset)}  seed {spec.seed}  "
+            f"{_fold(spec, 'fold {:2d}  ')}test {row['metric']} {score}  [dim]({how})[/]",
             markup=True,
             emoji=False,
             highlight=False,
             soft_wrap=True,
         )
+
+
+def _line(spec: RunSpec) -> str:
+    """A method, and of a reconstruction what else its lines are told apart by."""
+    model = spec.model
+    if isinstance(model, AutoencoderConfig):
+        return f"{model.method} {model.ratio:.0%} min {model.objective}"
+    return model.method
+
+
+def _fold(spec: RunSpec, words: str) -> str:
+    """Which fold; a reconstruction has but one split."""
+    return "" if spec.task == "reconstruct" else words.format(spec.fold)
+
+
+def _score(value: float) -> str:
+    """Two decimals, unless they would hide a small error."""
+    return f"{value:.2g}" if 0 < abs(value) < 0.1 else f"{value:.2f}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gmpool.config import ModelConfig, TrainConfig
 from gmpool.data import CATALOGUE
-from gmpool.engine.plan import Cell
+from gmpool.engine.cell import Cell
 from gmpool.engine.store import Row
 from gmpool.report.summary import by_splits
 

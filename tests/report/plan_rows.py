@@ -14,7 +14,8 @@ from report_rows import row
 
 from gmpool.config import ModelConfig, TrainConfig
 from gmpool.data import CATALOGUE
-from gmpool.engine.plan import Cell, Line, Plan
+from gmpool.engine.cell import Cell, Line
+from gmpool.engine.plan import Plan
 
 PAPER = json.loads(files("gmpool.report").joinpath("paper.json").read_text("utf-8"))
 

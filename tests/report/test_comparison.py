@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from plan_rows import PAPER, like_the_paper, plan, recorded
 
-from gmpool.engine.plan import Line
+from gmpool.engine.cell import Line
 from gmpool.report.comparison import compare
 
 PLAN = plan(("gmt", "mean", "gin"))

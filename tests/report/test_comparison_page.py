@@ -3,7 +3,7 @@ from __future__ import annotations
 from plan_rows import like_the_paper, plan, recorded
 from test_page import NAME, Outline
 
-from gmpool.engine.plan import Line
+from gmpool.engine.cell import Line
 from gmpool.report.comparison import compare
 from gmpool.report.comparison_page import comparison_page
 

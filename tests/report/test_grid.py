@@ -6,7 +6,7 @@ import pytest
 from plan_rows import like_the_paper, plan, recorded
 from rich.console import Console
 
-from gmpool.engine.plan import Line
+from gmpool.engine.cell import Line
 from gmpool.report.comparison import Comparison, compare
 from gmpool.report.grid import columns, notes
 from gmpool.report.grid_text import markdown, terminal

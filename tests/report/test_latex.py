@@ -6,7 +6,7 @@ import pytest
 from plan_rows import like_the_paper, plan, recorded
 from report_rows import row
 
-from gmpool.engine.plan import Line
+from gmpool.engine.cell import Line
 from gmpool.report.comparison import compare
 from gmpool.report.latex import escape, latex, latex_summaries
 from gmpool.report.summary import summarise

@@ -21,8 +21,8 @@ def test_numbers_of_table_1(dataset: str, method: str, mean: float, std: float) 
     assert (found.mean, found.std) == (mean, std)
 
 
-def test_gmt_has_a_number_for_every_set_we_know() -> None:
-    assert all(published(name, "gmt") for name in CATALOGUE)
+def test_gmt_has_a_number_for_every_set_with_labels() -> None:
+    assert all(published(name, "gmt") for name, entry in CATALOGUE.items() if entry.outputs)
 
 
 def test_what_the_paper_does_not_have_is_none() -> None:

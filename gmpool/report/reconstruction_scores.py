@@ -1,0 +1,169 @@
+"""What recorded reconstructions scored: per line (a method with its settings), ratio and metric."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from gmpool.engine.store import Row
+from gmpool.report.paper import method_name, method_rank, published_error
+from gmpool.report.statistics import UNTESTED, Verdict, best_or_comparable
+
+PAPER_RATIO = 0.25  # of the paper's table of synthetic graphs
+
+
+class Metric(NamedTuple):
+    title: str
+    percent: bool
+    """A share in percent, of which more is better; else an error."""
+
+
+METRICS: Mapping[str, Metric] = {
+    "validity": Metric("validity", True),
+    "exact_types": Metric("exact match, atom types", True),
+    "exact_smiles": Metric("exact match, SMILES of elements", True),
+    "accuracy": Metric("accuracy of atom types", True),
+    "error_x": Metric("error of X", False),
+    "error_a": Metric("error of A", False),
+}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One metric of one line on one set at one ratio, over seeds."""
+
+    dataset: str
+    method: str
+    label: str
+    """The paper's name of the method, and the settings that tell it from other lines."""
+    ratio: float
+    objective: str
+    """What was trained for: "x" or "a"."""
+    metric: str
+    scores: Mapping[int, float]
+    """By seed."""
+    asked: int
+    """How many seeds there should be."""
+    paper: float | None = None
+    verdict: Verdict = UNTESTED
+    """Against the best line with the same metric, objective and ratio on the set."""
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.scores.values())
+
+    @property
+    def std(self) -> float | None:
+        return statistics.stdev(self.scores.values()) if len(self.scores) > 1 else None
+
+    @property
+    def incomplete(self) -> bool:
+        return len(self.scores) < self.asked
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset, "label": self.label, "method": self.method,
+            "ratio": self.ratio, "objective": self.objective, "metric": self.metric,
+            "mean": self.mean, "std": self.std, "seeds": len(self.scores), "asked": self.asked,
+            "best_or_comparable": self.verdict.comparable, "p": self.verdict.p,
+            "paper": self.paper, "scores": {str(k): v for k, v in self.scores.items()},
+        }  # fmt: skip
+
+
+def tallies(rows: Iterable[Row], *, seeds: int | None = None) -> list[Tally]:
+    """Every score of the rows of reconstructions; rows of other tasks have no part.
+
+    Rows that differ in a setting, or in their data, are different lines. seeds: how many each line
+    should have; without it, as many as the line of the set that has most.
+    """
+    found = [row for row in rows if row["task"] == "reconstruct"]
+    labels = labels_of(found)
+    scores: dict[tuple[str, str, str, float, str, str], dict[int, float]] = defaultdict(dict)
+    for row in found:
+        model = row["config"]["model"]
+        for metric in METRICS:
+            if (value := row["scores"].get(metric)) is not None:
+                key = (
+                    row["dataset"], row["method"], labels[row["key"]],
+                    model["ratio"], model["objective"], metric,
+                )  # fmt: skip
+                scores[key].setdefault(row["seed"], value)
+    most: dict[str, int] = defaultdict(int)
+    for (dataset, *_), by_seed in scores.items():
+        most[dataset] = max(most[dataset], len(by_seed))
+    listed = [
+        Tally(*key, by_seed, seeds or most[key[0]], _paper(*key)) for key, by_seed in scores.items()
+    ]
+    listed.sort(key=lambda t: (t.dataset, method_rank(t.method), t.label))
+    return _judged(listed)
+
+
+def _judged(listed: Sequence[Tally]) -> list[Tally]:
+    columns: dict[tuple[str, str, float, str], dict[str, list[float]]] = defaultdict(dict)
+    for t in listed:
+        samples = columns[t.dataset, t.objective, t.ratio, t.metric]
+        samples[t.label] = list(t.scores.values())
+    verdicts = {
+        key: best_or_comparable(samples, higher=METRICS[key[-1]].percent)
+        for key, samples in columns.items()
+    }
+    return [
+        replace(t, verdict=verdicts[t.dataset, t.objective, t.ratio, t.metric][t.label])
+        for t in listed
+    ]
+
+
+def _paper(
+    dataset: str, method: str, label: str, ratio: float, objective: str, metric: str
+) -> float | None:
+    if METRICS[metric].percent or ratio != PAPER_RATIO:
+        return None
+    line = method + label.removeprefix(_name(method))
+    return published_error(dataset, line, objective, metric)
+
+
+def labels_of(rows: Sequence[Row]) -> dict[str, str]:
+    """Key of a row -> label of its line.
+
+    Shown are options of a pooling (GMT's only where they vary: its published settings have some)
+    and whatever else varies among rows of one method for one purpose, the data included.
+    """
+    settings = {row["key"]: _settings(row) for row in rows}
+    same_purpose: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        model = row["config"]["model"]
+        purpose = (row["dataset"], row["method"], model["ratio"], model["objective"])
+        same_purpose[purpose].append(settings[row["key"]])
+    varying: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for (dataset, method, *_), found in same_purpose.items():
+        keys = {key for one in found for key in one}
+        varying[dataset, method] |= {
+            key for key in keys if len({json.dumps(one.get(key)) for one in found}) > 1
+        }
+    labels = {}
+    for row in rows:
+        shown = [
+            f"{key.removeprefix('pool.')}={value}"
+            for key, value in sorted(settings[row["key"]].items())
+            if key in varying[row["dataset"], row["method"]]
+            or (key.startswith("pool.") and row["method"] != "gmt")
+        ]
+        name = _name(row["method"])
+        labels[row["key"]] = f"{name} ({', '.join(shown)})" if shown else name
+    return labels
+
+
+def _name(method: str) -> str:
+    return "random assignment" if method == "random" else method_name(method)
+
+
+def _settings(row: Row) -> dict[str, Any]:
+    """All that a line is, by one name each."""
+    model = {k: v for k, v in row["config"]["model"].items() if k not in ("ratio", "objective")}
+    pool = {f"pool.{key}": value for key, value in model.pop("pool").items()}
+    digests = {name: row[f"{name}_digest"][:8] for name in ("data", "split")}
+    return {**model, **pool, **row["config"]["train"], **digests}
