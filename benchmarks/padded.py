@@ -35,6 +35,12 @@ class PaddedAttentionBlock(nn.Module):
     def forward(
         self, query: Tensor, x: Tensor, edge_index: Tensor | None, batch: Tensor | None
     ) -> Tensor:
+        return self.attend(query, x, edge_index, batch)[0]
+
+    def attend(
+        self, query: Tensor, x: Tensor, edge_index: Tensor | None, batch: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """(rows [B, K, D], attention [H·B, K, max n])"""
         q = self.to_query(query)  # [B, K, D]
         mask = None
         if self.graph:
@@ -51,7 +57,7 @@ class PaddedAttentionBlock(nn.Module):
         a = scores.softmax(1)
         o = torch.cat((q_ + a @ v_).split(q.shape[0], 0), 2)
         o = self.norm_in(o)
-        return self.norm_out(o + torch.relu(self.linear(o)))
+        return self.norm_out(o + torch.relu(self.linear(o))), a
 
 
 class PaddedGMT(nn.Module):

@@ -26,7 +26,8 @@ from benchmarks.timing import interleaved, row
 from gmpool.data import Dataset, load
 from gmpool.engine.cross_validate import settings_of
 from gmpool.engine.provenance import device_name
-from gmpool.engine.stacked import Run, _Stack, train_stacked
+from gmpool.engine.stack import Run, Stack
+from gmpool.engine.stacked import train_stacked
 from gmpool.engine.train import Trained, train
 from gmpool.errors import UserError
 
@@ -120,7 +121,7 @@ def growth(
     runs, rows, alone = runs_of(dataset, SEEDS), [], None
     for count in replicas:
         gc.collect()  # the last stack's captured programs
-        stack = _Stack(dataset.graphs.to(device), runs[:count], str(dataset.metric))
+        stack = Stack(dataset.graphs.to(device), runs[:count], str(dataset.metric))
         whole = interleaved({"epoch": epoch_of(stack)}, rounds=epochs)["epoch"]
         facts = {"replicas": count, "epoch_seconds": whole, "device": device_name(device)}
         name = f"{dataset.name}, an epoch of one of {count} replicas"
@@ -133,7 +134,7 @@ def growth(
     return rows
 
 
-def epoch_of(stack: _Stack) -> Callable[[], None]:
+def epoch_of(stack: Stack) -> Callable[[], None]:
     """Training and validation of all replicas, by the stack's programs."""
 
     def epoch() -> None:

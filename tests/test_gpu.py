@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from graphs import random_batch
+from small_graphs import atoms
 
 from gmpool import GraphMultisetTransformer
-from gmpool.config import ModelConfig, TrainConfig
-from gmpool.data import load
-from gmpool.engine.train import train
+from gmpool.config import AutoencoderConfig, ModelConfig, ReconstructTrainConfig, TrainConfig
+from gmpool.data import Split, load
+from gmpool.engine.stack import Run
+from gmpool.engine.stacked import Stacking, train_stacked, train_together
+from gmpool.engine.train import Trained, train
 from gmpool.ops import grouped
 
 pytestmark = [
@@ -66,3 +70,33 @@ def test_training_follows_the_cpu(data_root: Path) -> None:
     for a, b in zip(*curves, strict=True):
         assert a.train_loss == pytest.approx(b.train_loss, rel=1e-3)
         assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-3)
+
+
+@pytest.mark.parametrize("objective", ["x", "a"])
+def test_stacks_side_by_side_give_what_each_gives_alone(objective: str) -> None:
+    """Each on a stream of its own, with replicas that stop at different epochs."""
+    graphs, metric = atoms(), {"x": "accuracy", "a": "error_a"}[objective]
+    ids = torch.arange(24)
+    parts = [Split(ids[: 8 + 3 * k], ids[-6:], ids[-6:]) for k in range(3)]
+    base = AutoencoderConfig(hidden_dim=8, objective=objective)
+    config = ReconstructTrainConfig(epochs=60, batch_size=8, lr=0.02)
+    stackings = [
+        Stacking(
+            graphs,
+            [
+                Run(part, replace(base, method=method, ratio=ratio), replace(config, patience=k), k)
+                for k, part in enumerate(parts, start=2)
+            ],
+            metric,
+        )
+        for method in ("gmt", "mincut")
+        for ratio in (0.4, 0.7)
+    ]
+    for number, results in train_together(stackings, device="cuda"):
+        alone = train_stacked(graphs, stackings[number].runs, metric=metric, device="cuda")
+        for a, b in zip(results, alone, strict=True):
+            assert isinstance(a, Trained)
+            assert isinstance(b, Trained)
+            assert [e.valid_loss for e in a.curve][:20] == pytest.approx(
+                [e.valid_loss for e in b.curve][:20], rel=1e-3
+            )

@@ -13,11 +13,12 @@ import pytest
 import gmpool
 
 ROOT = Path(gmpool.__file__).parent
-GROUND = {"errors", "registry", "config"}  # what stands below everything
+GROUND = {"errors", "registry", "options", "config"}  # what stands below everything
 MAY_IMPORT = {
     "errors": set(),
     "registry": {"errors"},
-    "config": {"errors"},
+    "options": {"errors"},
+    "config": {"errors", "options"},
     "ops": {"errors"},
     "data": GROUND,
     "nn": {*GROUND, "data", "ops"},

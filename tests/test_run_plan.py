@@ -138,10 +138,10 @@ def test_a_stack_of_runs_through_the_command(gmpool_cli: Cli) -> None:
 
 
 def test_a_method_that_cannot_be_stacked_says_so(gmpool_cli: Cli) -> None:
-    Path("p.toml").write_text(TWO_LINES.replace('"mean"', '"topk"'))
-    said = gmpool_cli(*RUN, "--replicas", "auto", "--only-method", "topk")
+    Path("p.toml").write_text(TWO_LINES.replace('"mean"', '"asap"'))
+    said = gmpool_cli(*RUN, "--replicas", "auto", "--only-method", "asap")
     assert said.code == 0, said.err
-    assert "topk on SHAPES runs one at a time: the shapes of topk depend on the data" in said.err
+    assert "asap on SHAPES runs one at a time: the shapes of asap depend on the data" in said.err
     assert {row["replicas"] for row in rows()} == {1}
 
 

@@ -1,4 +1,4 @@
-"""The command line: `gmpool train | run | predict | table | list | bench`."""
+"""The command line: `gmpool train | run | predict | reconstruct | table | list | bench`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import gmpool
 from gmpool.cli.bench import bench
 from gmpool.cli.console import INTERRUPTED, err, out, say
 from gmpool.cli.predict import predict
+from gmpool.cli.reconstruct import reconstruct
 from gmpool.cli.run import run
 from gmpool.cli.show import listing
 from gmpool.cli.table import table
@@ -39,7 +40,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (train, run, predict, table, bench):
+for command in (train, run, predict, reconstruct, table, bench):
     app.command()(command)
 app.command("list")(listing)
 

@@ -29,6 +29,7 @@ class Bench(StrEnum):
     gpu = "gpu"
     efficiency = "efficiency"
     stacked = "stacked"
+    reconstruct = "reconstruct"
 
 
 def bench(

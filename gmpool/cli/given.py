@@ -109,12 +109,12 @@ def allow_tf32(wanted: bool, device: str) -> None:
     torch.backends.cuda.matmul.allow_tf32 = wanted
 
 
-def settings_from(options: list[str]) -> dict[str, str]:
-    """["lr=0.1", ...] as a dict."""
+def settings_from(options: list[str], flag: str = "--option") -> dict[str, str]:
+    """["lr=0.1", ...] as a dict; flag is what the user wrote before each."""
     settings = {}
     for text in options:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise UserError(f"--option takes KEY=VALUE, got {text!r}")
+            raise UserError(f"{flag} takes KEY=VALUE, got {text!r}")
         settings[key] = value
     return settings

@@ -25,8 +25,9 @@ from gmpool.cli.given import (
     usable_device,
 )
 from gmpool.cli.resumable import resumable
+from gmpool.engine.cell import Cell
 from gmpool.engine.expected import Expected, expected
-from gmpool.engine.plan import Cell, Plan, read_plan
+from gmpool.engine.plan import Plan, read_plan
 from gmpool.engine.provenance import device_name
 from gmpool.engine.run_plan import Failure, run_cells
 from gmpool.engine.store import Row, RunStore
@@ -52,6 +53,12 @@ def run(
         typer.Option(help="Only lines with this method or label; may be repeated."),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="So many seeds, not the plan's.")] = None,
+    keep_models: Annotated[
+        bool,
+        typer.Option(
+            "--keep-models", help="Keep the weights of reconstructions in models/ of the store."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what is to do, and do nothing.")
     ] = False,
@@ -62,14 +69,20 @@ def run(
     together = replicas_wanted(replicas, device)
     allow_tf32(tf32, device)
     chosen = _part_of(read_plan(plan), only_dataset or [], only_method or [], seeds)
+    if keep_models and chosen.task != "reconstruct":
+        raise UserError(
+            f"--keep-models is for plans of reconstructions, and {plan} is none; "
+            f"gmpool train --save-model keeps a classifier"
+        )
     cells, runs = chosen.cells(), RunStore(store)
     costs = expected(cells, runs.finished().values(), device_name(device))
     if not json_:
         out.print(_cost_table(chosen, costs))
     failures: list[Failure] = []
     if not dry_run:
-        to_do = [cost.cell for cost in costs if cost.to_do]
-        failures = _do(to_do, runs, device, together, data)
+        to_do = [cost.cell for cost in costs if cost.to_do or keep_models]
+        kept = store / "models" if keep_models else None
+        failures = _do(to_do, runs, device, together, data, kept)
         costs = expected(cells, runs.finished().values(), device_name(device))
         for failure in failures:
             say(f"failed: {failure}")
@@ -142,7 +155,12 @@ def _total(costs: Sequence[Expected]) -> dict[str, Any]:
 
 
 def _do(
-    cells: Sequence[Cell], runs: RunStore, device: str, replicas: int | None, root: Path | None
+    cells: Sequence[Cell],
+    runs: RunStore,
+    device: str,
+    replicas: int | None,
+    root: Path | None,
+    kept: Path | None,
 ) -> list[Failure]:
     total = sum(cell.runs for cell in cells)
 
@@ -150,12 +168,20 @@ def _do(
         return sum(len(cell.recorded(finished.values())) for cell in cells)
 
     def on_cell(cell: Cell) -> None:
-        if cell.line.label != cell.line.method:  # which the bars name anyway
+        # Bars name the method anyway, and of a reconstruction the ratio and the objective too.
+        if cell.task == "classify" and cell.line.label != cell.line.method:
             say(f"{cell.line.label}:")
 
     with ProgressBars(err, total) as bars, resumable(runs, total, count):
         return run_cells(
-            cells, runs, device=device, replicas=replicas, root=root, watcher=bars, on_cell=on_cell
+            cells,
+            runs,
+            device=device,
+            replicas=replicas,
+            root=root,
+            watcher=bars,
+            on_cell=on_cell,
+            keep_models=kept,
         )
 
 

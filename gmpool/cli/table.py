@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 import sys
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console, RenderableType
 
-from gmpool.cli.console import out, say
+from gmpool.cli.console import say
 from gmpool.cli.given import JsonFlag
+from gmpool.cli.table_reconstruct import of_plan, show_reconstructions
+from gmpool.cli.written import Format, Makers, format_of, save, write
 from gmpool.engine.plan import Plan, read_plan, shipped_plans
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError, unknown
@@ -27,19 +25,7 @@ from gmpool.report.page import html
 from gmpool.report.plots import critical_differences, intervals, no_diagram
 from gmpool.report.summary import summarise
 
-
-class Format(StrEnum):
-    terminal = "terminal"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    json = "json"
-    html = "html"
-
-
-SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".html": "html"}
 RUNS = Path("runs")
-Makers = Mapping[Format, Callable[[], str]]
 
 
 def table(
@@ -70,10 +56,17 @@ def table(
     json_: JsonFlag = False,
 ) -> None:
     """Show recorded runs beside the paper's numbers: all of a store, or a plan with its tests."""
-    wanted = Format.json if json_ else format_ or _format_of(to)
+    wanted = Format.json if json_ else format_ or format_of(to)
     if _is_plan(what):
-        compared = _compared(what, store or [], dataset or [], method or [])
-        _write(_of_plan(compared), lambda w: grid_text.terminal(compared, w), wanted, to)
+        plan = _part_of(read_plan(what), dataset or [], method or [])
+        if plan.task == "reconstruct":
+            rows = of_plan(plan, _all_rows(store or []))
+            if not rows or _missing(store or []):
+                raise _nothing(what, store or [])
+            show_reconstructions(rows, _open((store or [RUNS])[0]), wanted, to, plots, plan.seeds)
+            return
+        compared = _compared(what, plan, store or [])
+        write(_of_plan(compared), lambda w: grid_text.terminal(compared, w), wanted, to)
         if plots is not None:
             _draw(compared, plots)
         return
@@ -81,6 +74,17 @@ def table(
         if given:
             raise UserError(f"{flag} goes with a plan (gmpool list plans), and {what!r} is none")
     rows = _rows(Path(what), dataset or [], method or [])
+    rebuilt = [row for row in rows if row["task"] == "reconstruct"]
+    if rebuilt:
+        rows = [row for row in rows if row["task"] != "reconstruct"]
+        if rows and wanted is not Format.terminal:
+            raise UserError(
+                f"{what} holds runs of two tasks, which are no one {wanted} table; name the sets "
+                f"of one with --dataset"
+            )
+        show_reconstructions(rebuilt, _open(Path(what)), wanted, None if rows else to)
+        if not rows:
+            return
     summaries = summarise(rows)
     makers = {
         Format.markdown: lambda: tables.markdown(summaries),
@@ -89,19 +93,11 @@ def table(
         Format.json: lambda: tables.as_json(summaries) + "\n",
         Format.html: lambda: html(rows, command=_command()),
     }
-    _write(makers, lambda width: tables.terminal(summaries, width), wanted, to)
+    write(makers, lambda width: tables.terminal(summaries, width), wanted, to)
 
 
 def _command() -> str:
     return shlex.join(["gmpool", *sys.argv[1:]])
-
-
-def _format_of(to: Path | None) -> Format:
-    if to is None:
-        return Format.terminal
-    if to.suffix not in SUFFIXES:
-        raise UserError(f"--out ends in {', '.join(SUFFIXES)}, got {to}; or say --format")
-    return Format(SUFFIXES[to.suffix])
 
 
 def _is_plan(what: str) -> bool:
@@ -135,20 +131,32 @@ def _rows(store: Path, datasets: list[str], methods: list[str]) -> list[Row]:
     return rows
 
 
-def _compared(what: str, stores: list[Path], datasets: list[str], methods: list[str]) -> Comparison:
-    plan = _part_of(read_plan(what), datasets, methods)
-    missing = [store for store in stores if not store.exists()]
+def _compared(what: str, plan: Plan, stores: list[Path]) -> Comparison:
+    rows = _all_rows(stores)
+    compared = compare(plan, rows)
+    if not compared.rows or _missing(stores):
+        raise _nothing(what, stores)
+    return compared
+
+
+def _all_rows(stores: list[Path]) -> list[Row]:
     rows: dict[str, Row] = {}
     for store in stores or [RUNS]:
         rows = _open(store).finished() | rows  # of a run in two stores the first counts
-    compared = compare(plan, rows.values())
-    if missing or not compared.rows:
-        names = " and ".join(map(str, missing or stores or [RUNS]))
-        first = (missing or stores or [RUNS])[0]
-        command = shlex.join(["gmpool", "run", what, "--store", str(first)])
-        has = "there is no run store" if missing else "no run of the plan is recorded in"
-        raise UserError(f"{has} {names}; {command} records some")
-    return compared
+    return list(rows.values())
+
+
+def _missing(stores: list[Path]) -> list[Path]:
+    return [store for store in stores if not store.exists()]
+
+
+def _nothing(what: str, stores: list[Path]) -> UserError:
+    """What to tell who asks for a plan of which nothing is recorded."""
+    missing = _missing(stores)
+    asked = missing or stores or [RUNS]
+    command = shlex.join(["gmpool", "run", what, "--store", str(asked[0])])
+    has = "there is no run store" if missing else "no run of the plan is recorded in"
+    return UserError(f"{has} {' and '.join(map(str, asked))}; {command} records some")
 
 
 def _part_of(plan: Plan, datasets: list[str], methods: list[str]) -> Plan:
@@ -175,38 +183,10 @@ def _of_plan(compared: Comparison) -> Makers:
     }
 
 
-def _write(
-    makers: Makers, terminal: Callable[[int], RenderableType], wanted: Format, to: Path | None
-) -> None:
-    """Print the table, or write it to a file and say so."""
-    if wanted is Format.terminal and to is None:
-        out.print(terminal(out.width))
-        return
-    if wanted is Format.terminal:
-        text = io.StringIO()
-        Console(file=text, width=200).print(terminal(200))
-        made = text.getvalue()
-    else:
-        made = makers[wanted]()
-    if to is None:
-        print(made, end="")
-        return
-    _save(to, made.encode())
-
-
-def _save(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{path} could not be written: {error.strerror}") from error
-    say(f"written: {path}")
-
-
 def _draw(compared: Comparison, folder: Path) -> None:
-    _save(folder / "intervals.png", intervals(compared))
+    save(folder / "intervals.png", intervals(compared))
     diagram = critical_differences(compared)
     if diagram is None:
         say(no_diagram(compared))
     else:
-        _save(folder / "critical-difference.png", diagram)
+        save(folder / "critical-difference.png", diagram)

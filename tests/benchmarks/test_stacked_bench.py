@@ -8,7 +8,7 @@ from small_sets import dataset
 
 from benchmarks import stacked
 from benchmarks.stacked import epoch_of, full, growth, rounded, runs_of, side_by_side
-from gmpool.engine.stacked import _Stack
+from gmpool.engine.stack import Stack
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.gpu, NO_GPU])]
@@ -49,7 +49,7 @@ def test_growth_is_beside_a_replica_alone(device: str) -> None:
 
 def test_an_epoch_takes_every_step() -> None:
     data = dataset()
-    stack = _Stack(data.graphs, runs_of(data, batch_size=4)[:2], "accuracy")
+    stack = Stack(data.graphs, runs_of(data, batch_size=4)[:2], "accuracy")
     taken = []
     stack.program.steps = [lambda: taken.append("whole"), lambda: taken.append("last")]
     stack.program.evaluate = lambda: taken.append("evaluate")
