@@ -58,8 +58,7 @@ class Replicas:
         self.room = [math.ceil(width / ALIGNED) * ALIGNED for width in self.widths]
         first = next(models[0].parameters())
         self.weights = torch.zeros(len(models), sum(self.room), dtype=first.dtype, device=device)
-        for row, model in zip(self.weights, models, strict=True):
-            row.copy_(self.as_row(model))
+        self.weights.copy_(torch.stack([self.as_row(model) for model in models]))
         buffers = [dict(_WithLoss(m).named_buffers()) for m in models]
         self.buffers = {
             name: torch.stack([b[name] for b in buffers]).to(device) for name in buffers[0]
@@ -107,10 +106,13 @@ class Replicas:
         losses, *_ = self._each(views, batch)
         # Replicas share nothing, so that the gradient of the sum holds each one's own.
         grads = torch.autograd.grad(losses.sum(), list(views.values()), allow_unused=True)
-        flat = torch.zeros_like(self.weights)
-        for part, width, grad in zip(flat.split(self.room, dim=1), self.widths, grads, strict=True):
-            if grad is not None:
-                part[:, :width].copy_(grad.reshape(self.count, -1))
+        zeros = self.weights.new_zeros(()).expand(self.count, max(self.room))
+        parts: list[Tensor] = []
+        for grad, width, room in zip(grads, self.widths, self.room, strict=True):
+            parts.append(zeros[:, :width] if grad is None else grad.reshape(self.count, width))
+            if room > width:
+                parts.append(zeros[:, width:room])
+        flat = torch.cat(parts, dim=1)
         return losses.detach(), flat
 
     @torch.no_grad()

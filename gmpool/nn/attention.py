@@ -17,7 +17,7 @@ from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, is_linear, make_conv
 from gmpool.ops.adjacency import Adjacency, inverse
 from gmpool.ops.grouped import collect
-from gmpool.ops.seed_attention import seed_attention
+from gmpool.ops.seed_attention import heads_at_once, seed_attention
 from gmpool.ops.seed_attention_through import seed_attention_through
 from gmpool.ops.seed_softmax import seed_softmax
 from gmpool.ops.segment import Segments, segment_softmax
@@ -68,8 +68,9 @@ class SeedAttention(MultiHeadAttention):
     """K seeds attend to the nodes of each graph. seeds [K, D] -> out [B, K, D]
 
     Two forms of the same function. Absorbed: scores are Z M and outputs (AᵀZ) W^V, so that no key
-    or value exists per node. Direct: keys and values are built. `form` is "auto" (absorbed where
-    the convolution allows it and H·K < D, by counting operations), "absorbed" or "direct".
+    or value exists per node. Direct: keys and values are built. `form` is "absorbed", "direct" or
+    "auto": absorbed where the convolution allows it, and either H·K < D, by counting operations, or
+    a fused kernel serves it, which never writes the N·H·K scores that the direct form moves about.
     """
 
     def __init__(
@@ -94,10 +95,12 @@ class SeedAttention(MultiHeadAttention):
     def absorbable(self) -> bool:
         return is_linear(self.to_key) and is_linear(self.to_value)
 
-    def _absorb(self, num_seeds: int) -> bool:
-        if self.form == "auto":
-            return self.absorbable and self.num_heads * num_seeds < self.dim
-        return self.form == "absorbed"
+    def _absorb(self, num_seeds: int, x: Tensor | Columns) -> bool:
+        if self.form != "auto":
+            return self.form == "absorbed"
+        blocks, slots = x.blocks if isinstance(x, Columns) else [x], self.num_heads * num_seeds
+        fused = heads_at_once(blocks, self.num_heads, slots, self.softmax) > 0
+        return self.absorbable and (slots < self.dim or fused)
 
     def forward(
         self,
@@ -109,7 +112,7 @@ class SeedAttention(MultiHeadAttention):
         want_attention: bool = True,
     ) -> Attended:
         query = self.to_query(seeds)  # [K, D]
-        form = self._absorbed if self._absorb(seeds.shape[0]) else self._direct
+        form = self._absorbed if self._absorb(seeds.shape[0], x) else self._direct
         out, a = form(self.heads(query), x, edges, segments, want_attention)  # [H, B, K, D/H]
         attention = a if want_attention else None
         out = out.permute(1, 2, 0, 3).flatten(2)  # [B, K, D]
@@ -153,8 +156,8 @@ class SeedAttention(MultiHeadAttention):
         values = self.heads(self.to_value(x, edges))  # [N, H, d]
         scores = torch.einsum("nhd,khd->nhk", keys, q * self.factor)
         a = seed_softmax(scores, segments, self.softmax)  # [N, H, K]
-        heads = range(self.num_heads)
-        return torch.cat([collect(a[:, i : i + 1], values[:, i], segments) for i in heads]), a
+        each = zip(a.unbind(1), values.unbind(1), strict=True)
+        return torch.cat([collect(a_h[:, None], v_h, segments) for a_h, v_h in each]), a
 
 
 def _not_yet_applied(conv: object, x: Tensor | Columns, edges: AnyEdges) -> Adjacency | None:
@@ -191,8 +194,11 @@ class RowAttention(MultiHeadAttention):
 
     def _dense(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, size: int) -> Tensor:
         q, k, v = (t.unflatten(0, (-1, size)).transpose(1, 2) for t in (q, k, v))  # [B, H, K, d]
-        scores = self.factor * (q @ k.transpose(2, 3))  # [B, H, queries, keys]
-        a = scores.softmax(2 if self.softmax == "seeds" else 3)
+        # A softmax runs along the last axis, where it is fast: the queries' or the keys'.
+        if self.softmax == "seeds":
+            a = (self.factor * (k @ q.mT)).softmax(3).mT
+        else:
+            a = (self.factor * (q @ k.mT)).softmax(3)
         return (a @ v).transpose(1, 2).flatten(2).flatten(0, 1)  # [B·K, D]
 
     def _ragged(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, _: int) -> Tensor:

@@ -47,6 +47,14 @@ class BatchEdges(Edges):
         assert self.graph_batch.gcn is not None
         return adjacency_of(self.graph_batch.gcn)
 
+    @cached_property
+    def from_source(self) -> Pattern:
+        return super().from_source
+
+    @cached_property
+    def to_target(self) -> Pattern:
+        return super().to_target
+
 
 def adjacency_of(csr: CSR) -> Adjacency:
     from_t = None if csr.t_perm is None else inverse(csr.t_perm)

@@ -2,12 +2,29 @@
 
 Each custom operator's vmap rule is written with these four functions alone. `dim` is the batched
 dimension that vmap reports, or None when the R replicas share the tensor.
+
+The operators of a step read the same few index tensors again and again: the union of each is made
+once, and forgotten with the tensor that it was made of.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+_made: WeakIdKeyDictionary = WeakIdKeyDictionary()
+"""Of each index tensor what was made of it, by how it was made."""
+
+
+def _once(ids: Tensor, how: tuple[object, ...], make: Callable[[], Tensor]) -> Tensor:
+    known: dict[tuple[object, ...], Tensor] = _made.setdefault(ids, {})
+    key = (*how, ids._version)
+    if key not in known:
+        known[key] = make()
+    return known[key]
 
 
 def lead(t: Tensor, dim: int | None, R: int) -> Tensor:
@@ -22,11 +39,19 @@ def flat(t: Tensor, dim: int | None, R: int) -> Tensor:
 
 def shifted(ids: Tensor, dim: int | None, R: int, step: int) -> Tensor:
     """Ids into a union: replica r's are moved up by r·step. [R·n]"""
-    offset = step * torch.arange(R, device=ids.device, dtype=ids.dtype)
-    return (lead(ids, dim, R) + offset[:, None]).flatten()
+    return _once(ids, ("ids", dim, R, step), lambda: _moved_up(lead(ids, dim, R), step).flatten())
 
 
 def union_ptr(ptr: Tensor, dim: int | None, R: int, total: int) -> Tensor:
     """Offsets of a union of R rows of offsets that each end at `total`. [R·m + 1]"""
-    starts = shifted(lead(ptr, dim, R)[:, :-1], 0, R, total)
-    return torch.cat([starts, starts.new_full((1,), R * total)])
+
+    def make() -> Tensor:
+        starts = _moved_up(lead(ptr, dim, R)[:, :-1], total).flatten()
+        return torch.cat([starts, starts.new_full((1,), R * total)])
+
+    return _once(ptr, ("ptr", dim, R, total), make)
+
+
+def _moved_up(ids: Tensor, step: int) -> Tensor:
+    """ids [R, n], row r moved up by r·step."""
+    return ids + step * torch.arange(ids.shape[0], device=ids.device, dtype=ids.dtype)[:, None]

@@ -65,8 +65,23 @@ def seed_attention(
     if m.shape[1] == num_heads and axis == "seeds":
         return _one_seed(blocks, segments, num_heads, want_a)
     index = (segments.batch, segments.order, segments.ptr)
-    *pooled, mass, a, _ = _attend(blocks, m[None], c[None], *index, num_heads, axis, want_a)
-    return pooled, mass, a
+    at_once = heads_at_once(blocks, num_heads, m.shape[1], axis) or num_heads
+    if at_once == num_heads:
+        *pooled, mass, a, _ = _attend(blocks, m[None], c[None], *index, num_heads, axis, want_a)
+        return pooled, mass, a
+    slots = at_once * (m.shape[1] // num_heads)
+    found = [
+        _attend(blocks, m_h[None], c_h[None], *index, at_once, axis, want_a)
+        for m_h, c_h in zip(m.split(slots, dim=1), c.split(slots), strict=True)
+    ]
+    *pooled, mass, a = zip(*(part[:-1] for part in found), strict=True)
+    return [torch.cat(part) for part in pooled], torch.cat(mass), torch.cat(a, dim=1)
+
+
+def heads_at_once(blocks: list[Tensor], num_heads: int, num_slots: int, axis: str) -> int:
+    """How many heads one call of the fused kernels takes: all, or one, or none."""
+    fits = (h for h in (num_heads, 1) if _fused(blocks, num_slots * h // num_heads, h, axis))
+    return next(fits, 0)
 
 
 def _one_seed(blocks: list[Tensor], segments: Segments, H: int, want_a: bool) -> Attended:
@@ -122,12 +137,15 @@ def seed_attention_reference(
 
 
 def _fused(blocks: list[Tensor], num_slots: int, num_heads: int, axis: str) -> Any:
-    """How the kernels for the GPU cut their work (triton_tiles.Tiles); None where they cannot."""
+    """How the kernels for the GPU cut their work: triton_few_slots.FewSlots for few slots, else
+    triton_tiles.Tiles, or None where neither can."""
     if not gpu.usable(blocks[0]):
         return None
+    from gmpool.ops.triton_few_slots import FewSlots
     from gmpool.ops.triton_tiles import Tiles
 
-    return Tiles.of([z.shape[1] for z in blocks], num_heads, num_slots, axis)
+    shape = ([z.shape[1] for z in blocks], num_heads, num_slots, axis)
+    return FewSlots.of(*shape) or Tiles.of(*shape)
 
 
 @torch.library.custom_op("gmpool::seed_attention", mutates_args=())
@@ -146,9 +164,13 @@ def _attend(
     segments, z, HK = Segments(batch, order, ptr), blocks[0], m.shape[2]
     tiles = _fused(blocks, HK, num_heads, axis)
     if tiles is not None and z.shape[0]:
-        from gmpool.ops.triton_attention import forward
+        from gmpool.ops import triton_attention, triton_few_slots
 
-        outs, mass, a, lse = forward(blocks, m, c, batch, order, ptr, axis, want_a, tiles)
+        if isinstance(tiles, triton_few_slots.FewSlots):
+            outs, mass, a = triton_few_slots.forward(blocks, m, c, order, ptr, want_a, tiles)
+            return [*outs, mass, a, mass.new_empty(0, HK, dtype=torch.float32)]
+        index = (batch, order, ptr)
+        outs, mass, a, lse = triton_attention.forward(blocks, m, c, *index, axis, want_a, tiles)
         return [*outs, mass, a, lse]
     zs = [wide(z) for z in blocks]
     scores = _scores(zs, wide(m), wide(c)).unflatten(1, (num_heads, -1))
@@ -247,12 +269,18 @@ def _attend_backward(
     segments, z, R = Segments(batch, order, ptr), blocks[0], m.shape[0]
     tiles = _fused(blocks, m.shape[2], g_mass.shape[0], axis)
     if tiles is not None and z.shape[0]:
-        from gmpool.ops.triton_attention_backward import backward
+        from gmpool.ops import triton_attention_backward, triton_few_slots_backward
+        from gmpool.ops.triton_few_slots import FewSlots
 
         extra, g_a_ = None, g_a if g_a.shape[0] else None
+        if isinstance(tiles, FewSlots):
+            dz, dm, dc = triton_few_slots_backward.backward(
+                blocks, m, c, g, g_mass, g_a_, order, ptr, tiles
+            )
+            return [*dz, dm.to(m.dtype), dc.to(m.dtype)]
         if g_a_ is not None and axis == "nodes":
             extra = segment_sum((wide(a) * wide(g_a)).flatten(1), segments)
-        dz, dm, dc = backward(
+        dz, dm, dc = triton_attention_backward.backward(
             blocks, m, c, g, g_mass, g_a_, lse, pooled, extra, order, ptr, axis, tiles
         )
         return [*dz, dm.to(m.dtype), dc.to(m.dtype)]

@@ -112,16 +112,26 @@ def _merge_sum(
         tl.store(out + at, tl.sum(acc, 0).to(out.dtype.element_ty), mask=w < WIDTH)
 
 
-def merge_sum(part: Tensor, out: Tensor, ptr: Tensor, plan: Plan, group_size: int = 1) -> None:
+def merge_sum(
+    part: Tensor,
+    out: Tensor,
+    ptr: Tensor,
+    plan: Plan,
+    group_size: int = 1,
+    *,
+    rows: int = MERGE_ROWS,
+    width: int = MERGE_WIDTH,
+) -> None:
     """Write to `out` what the borders of runs cut.
 
     part [O, 2P, I...], out [O, groups, I...]: a group is `group_size` graphs in a row.
+    rows, width: how many parts a program adds at once, and how many of their columns.
     """
     if plan.programs < 2:
         return
     inner = out[0, 0].numel()
-    width = out.shape[0] * inner
-    _merge_sum[(plan.programs - 1, triton.cdiv(width, MERGE_WIDTH))](
+    columns = out.shape[0] * inner
+    _merge_sum[(plan.programs - 1, triton.cdiv(columns, width))](
         part, out, ptr, ptr.shape[0] - 1, group_size, plan.run, 2 * plan.programs,
-        width, inner, plan.chunk, MERGE_ROWS, MERGE_WIDTH,
+        columns, inner, plan.chunk, rows, width,
     )  # fmt: skip

@@ -74,9 +74,10 @@ def test_first_gradients_of_the_fused_backward_equal_the_composed_one() -> None:
 
 def test_the_cheaper_form_is_taken() -> None:
     attention = SeedAttention(8, num_heads=2, conv="gcn")
-    assert attention._absorb(num_seeds=3)  # 2 · 3 < 8
-    assert not attention._absorb(num_seeds=4)  # 2 · 4 = 8
-    assert not SeedAttention(8, conv="gin")._absorb(num_seeds=1)
+    x = torch.zeros(5, 8)
+    assert attention._absorb(3, x)  # 2 · 3 < 8
+    assert not attention._absorb(4, x)  # 2 · 4 = 8
+    assert not SeedAttention(8, conv="gin")._absorb(1, x)
 
 
 class Doubled(nn.Module):

@@ -23,7 +23,7 @@ from gmpool.ops.grouped import (
     spread,
     spread_reference,
 )
-from gmpool.ops.seed_attention import seed_attention, seed_attention_reference
+from gmpool.ops.seed_attention import heads_at_once, seed_attention, seed_attention_reference
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern, spmm, spmm_reference
 
@@ -197,8 +197,11 @@ def attended(z: Tensor, *rest: Any, widths: list[int], **options: Any) -> tuple[
         (ONE, 1, 4, [63], torch.float32, False),
         (HOLES, 4, 5, [20, 20, 30], torch.float32, False),
         (HOLES, 1, 2, [1], torch.float32, True),
+        (HOLES, 2, 4, [130], torch.float32, True),
+        (MANY, 1, 5, [20, 128, 3], torch.float32, False),
         (MANY, 1, 40, [10], torch.float32, True),
-        (MANY, 8, 9, [10], torch.float32, False),  # too many slots to be fused
+        (MANY, 8, 9, [10], torch.float32, False),  # over seeds one head at a time
+        (MANY, 1, 130, [10], torch.float32, False),  # too many slots to be fused
         ([3, 0], 1, 5, [500], torch.float32, False),
         (MANY, 2, 8, [16], torch.bfloat16, True),
     ],
@@ -225,7 +228,9 @@ def test_seed_attention(
         return with_gradients(found, tensors)
 
     ours = attended(*low, segments, H, axis, widths=widths, want_a=want_a)
-    assert ours[2].shape[0] == (sum(sizes) if want_a or H * K == 72 else 0)
+    fused = not want_a and heads_at_once([low[0]], H, H * K, axis)
+    assert fused or want_a or K == 130 or (H * K == 72 and axis == "nodes")
+    assert ours[2].shape[0] == (0 if fused else sum(sizes))
     found = with_gradients(ours[outputs], low)
     # ∂c over nodes is 0: what is left of it is rounding of the terms, some of them 10 apart.
     floor = ATTENTION if dtype == torch.float32 else 5e-2
@@ -233,20 +238,25 @@ def test_seed_attention(
 
 
 @AXES
-def test_replicas_are_one_call(axis: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gmpool.ops import triton_attention
+@pytest.mark.parametrize("K", [3, 5])
+def test_replicas_are_one_call(
+    K: int, axis: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gmpool.ops import triton_attention, triton_few_slots
 
-    R, N, B, D, H, K = 3, 80, 4, 10, 2, 3
+    kernels: Any = triton_few_slots if K == 3 and axis == "seeds" else triton_attention
+
+    R, N, B, D, H = 3, 80, 4, 10, 2
     low, exact = low_and_exact([(R, N, D), (R, D, H * K), (R, H * K)], torch.float32, device)
     batches = torch.randint(0, B, (R, N), generator=torch.Generator().manual_seed(0)).to(device)
     called = []
-    forward = triton_attention.forward
+    forward = kernels.forward
 
     def counted(blocks: list[Tensor], m: Tensor, *rest: Any) -> Any:
         called.append(m.shape[0])
         return forward(blocks, m, *rest)
 
-    monkeypatch.setattr(triton_attention, "forward", counted)
+    monkeypatch.setattr(kernels, "forward", counted)
 
     def one(z: Tensor, m: Tensor, c: Tensor, batch: Tensor) -> tuple[Tensor, ...]:
         segments = Segments.from_batch(batch, N, None, B)
