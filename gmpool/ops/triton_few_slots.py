@@ -144,7 +144,7 @@ def _forward(
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
     acc, total = (), ()
-    for _ in tl.static_range(H * K):
+    for _j in tl.static_range(H * K):
         total = total + (0.0,)
         for _i in tl.static_range(NP):
             acc = acc + (tl.zeros([LOADED // BD, BD], tl.float32),)

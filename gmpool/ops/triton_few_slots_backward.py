@@ -42,7 +42,7 @@ def _backward(
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
     so_far, of_c = (), ()
-    for _ in tl.static_range(H * K):
+    for _j in tl.static_range(H * K):
         of_c = of_c + (0.0,)
         for _i in tl.static_range(NP):
             so_far = so_far + (tl.zeros([LOADED // BD, BD], tl.float32),)
