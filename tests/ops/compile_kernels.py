@@ -1,0 +1,81 @@
+"""Compiles the kernels for a GPU that is not there: run as a script, without Triton's interpreter.
+
+The operators run on CPU tensors as they would on a GPU, but a launch only compiles the kernel for
+compute capability 9.0. Prints the module and name of each kernel that was compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+from triton.runtime.jit import JITFunction
+
+from gmpool.ops import gpu
+from gmpool.ops.grouped import collect, match, spread
+from gmpool.ops.seed_attention import seed_attention
+from gmpool.ops.segment import Segments
+from gmpool.ops.sparse import Pattern, spmm
+from gmpool.ops.triton_adam import adam_step
+
+
+class NoDevice:
+    """What Triton asks its driver for before a kernel is compiled."""
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", 90, 32)
+
+
+def compile_only(kernel: JITFunction, grid: Any) -> Any:
+    def launch(*args: Any, **options: Any) -> None:
+        kernel.warmup(*args, grid=grid, **options)
+        print(kernel.fn.__module__.split(".")[-1] + kernel.fn.__name__, flush=True)
+
+    return launch
+
+
+def attention(widths: list[int], heads: int, seeds: int, axis: str) -> None:
+    """Forward and backward of two replicas' seed attention."""
+    R, N, B, D = 2, 40, 3, sum(widths)
+    z = torch.randn(R, N, D, requires_grad=True)
+    m = torch.randn(R, D, heads * seeds, requires_grad=True)
+    c = torch.randn(R, heads * seeds, requires_grad=True)
+    segments = Segments.from_batch(torch.arange(N) * B // N, N, None, B)
+
+    def one(z: Tensor, m: Tensor, c: Tensor) -> Tensor:
+        blocks = list(z.split(widths, dim=1))
+        pooled, mass, _ = seed_attention(blocks, m, c, segments, heads, axis, want_a=False)
+        return sum(part.sum() for part in pooled) + mass.sum()
+
+    torch.vmap(one)(z, m, c).sum().backward()
+
+
+def main() -> None:
+    driver.set_active(NoDevice())  # type: ignore[arg-type]
+    JITFunction.__getitem__ = compile_only  # type: ignore[method-assign]
+    gpu.usable = lambda t: t.dtype in gpu.DTYPES
+    attention([128], 1, 4, "seeds")  # a warp a program
+    attention([64, 64], 4, 5, "seeds")
+    attention([64, 64], 2, 4, "nodes")
+    segments = Segments.uniform(3, 10)
+    a, z = torch.randn(30, 2, 3, requires_grad=True), torch.randn(30, 16, requires_grad=True)
+    o = collect(a, z, segments)
+    (spread(a, o, segments).sum() + match(z, o, segments).sum()).backward()
+    rowptr, E = torch.arange(0, 30_001, 1000), 30_000
+    col = torch.randint(30, (E,))
+    spmm(Pattern(rowptr, col, rowptr, col), z, torch.rand(E)).sum().backward()
+    weights, numbers = torch.randn(2, 100), torch.rand(2)
+    adam_step(weights, weights, (weights, weights), numbers > 0, (numbers,) * 4, (0.9, 0.99, 1e-8))
+
+
+if __name__ == "__main__":
+    main()
