@@ -20,6 +20,7 @@ from gmpool.engine.replicas import Replicas
 from gmpool.engine.shuffles import Shuffles, in_batches
 from gmpool.engine.train import AnyModelConfig, Epoch, Trained, first_model, loss_error, shape_for
 from gmpool.errors import UserError
+from gmpool.tasks.shape import DataShape
 from gmpool.tasks.trainable import Trainable
 
 EPOCHS_AHEAD = 20
@@ -62,7 +63,7 @@ class Stack:
         own, from here to the end."""
         self.graphs, self.runs, self.metric, self.stream = graphs, runs, metric, stream
         shape = shape_for(graphs, runs[0].model)
-        self.models = [first_model(graphs, r.split, r.model, r.seed, shape) for r in runs]
+        self.models = first_models(graphs, runs, shape)
         self.batches = FixedBatches(graphs, plain=reads_plain_edges(self.models[0], graphs))
         self.batch_size, empty = runs[0].train.batch_size, self.batches.empty
         seeds = [run.seed for run in runs]
@@ -212,6 +213,21 @@ class Stack:
             return progress.failure
         assert progress.best is not None
         return Trained(model, progress.best, metric, loss, 0.0, progress.curve)
+
+
+def first_models(graphs: PackedGraphs, runs: Sequence[Run], shape: DataShape) -> list[Trainable]:
+    """The models that the runs begin with. Those of one seed begin alike, whatever their fold: they
+    are drawn once and copied. Not so for regression, whose model knows its training labels."""
+    drawn: dict[tuple[int, str], Trainable] = {}
+    models = []
+    for run in runs:
+        which = run.seed, repr(run.model)
+        model = None if shape.task == "regression" else deepcopy(drawn.get(which))
+        if model is None:
+            model = first_model(graphs, run.split, run.model, run.seed, shape)
+            drawn[which] = model
+        models.append(model)
+    return models
 
 
 def _known(weights: Tensor | None) -> Tensor:
