@@ -124,10 +124,7 @@ class SeedAttention(MultiHeadAttention):
         key, value = self.to_key, self.to_value
         assert is_linear(key)
         assert is_linear(value)
-        # Queries as a block-diagonal matrix: one product serves all heads. [D, H·K]
-        eye = torch.eye(self.num_heads, dtype=q.dtype, device=q.device)
-        by_head = (q * self.factor).permute(1, 2, 0)[:, :, None] * eye[:, None, :, None]
-        queries = by_head.flatten(2).flatten(0, 1)
+        queries = self._block_diagonal(q * self.factor)
         m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
         D, slots = m.shape
         gcn = _not_yet_applied(key, x, edges)
@@ -149,15 +146,27 @@ class SeedAttention(MultiHeadAttention):
             out = torch.baddbmm(out, part.flatten(1, 2), w)
         return out.unflatten(1, (B, K)), a
 
+    def _block_diagonal(self, q: Tensor) -> Tensor:
+        """Queries as one matrix whose product serves all heads. [K, H, d] -> [D, H·K]"""
+        if self.num_heads == 1:
+            return q.flatten(1).t()
+        eye = torch.eye(self.num_heads, dtype=q.dtype, device=q.device)
+        by_head = q.permute(1, 2, 0)[:, :, None] * eye[:, None, :, None]
+        return by_head.flatten(2).flatten(0, 1)
+
     def _direct(
         self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments, want_a: bool
     ) -> tuple[Tensor, Tensor]:
-        keys = self.heads(self.to_key(x, edges))  # [N, H, d]
-        values = self.heads(self.to_value(x, edges))  # [N, H, d]
-        scores = torch.einsum("nhd,khd->nhk", keys, q * self.factor)
-        a = seed_softmax(scores, segments, self.softmax)  # [N, H, K]
-        each = zip(a.unbind(1), values.unbind(1), strict=True)
-        return torch.cat([collect(a_h[:, None], v_h, segments) for a_h, v_h in each]), a
+        # Head by head: what is large, [N, K] each, is then never moved into another order.
+        keys = self.heads(self.to_key(x, edges)).unbind(1)  # H × [N, d]
+        values = self.heads(self.to_value(x, edges)).unbind(1)
+        queries = (q * self.factor).unbind(1)  # H × [K, d]
+        out, shares = [], []
+        for k_h, v_h, q_h in zip(keys, values, queries, strict=True):
+            a_h = seed_softmax((k_h @ q_h.t())[:, None], segments, self.softmax)  # [N, 1, K]
+            out.append(collect(a_h, v_h, segments))
+            shares.append(a_h)
+        return torch.cat(out), torch.cat(shares, dim=1) if want_a else shares[0][:0]
 
 
 def _not_yet_applied(conv: object, x: Tensor | Columns, edges: AnyEdges) -> Adjacency | None:
