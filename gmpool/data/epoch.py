@@ -116,6 +116,11 @@ class _Part(GraphBatch):
         return self._group.x[self._nodes_at]
 
     @cached_property
+    def node_cat(self) -> Tensor | None:
+        cat = self._group.node_cat
+        return None if cat is None else cat[self._nodes_at]
+
+    @cached_property
     def graph(self) -> CSR:
         return self._group.graph_parts[self._number]
 

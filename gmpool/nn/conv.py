@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns, plain
+from gmpool.nn.one_hot import OneHot
 from gmpool.ops.adjacency import CoarseEdges, Edges
 
 AnyEdges = Edges | CoarseEdges
@@ -64,11 +65,13 @@ class GCNConv(nn.Module):
         """What follows the propagation. [N, in_dim] -> [N, out_dim]"""
         return nn.functional.linear(z, self.weight, self.bias)
 
-    def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+    def forward(self, x: Tensor | Columns | OneHot, edges: AnyEdges) -> Tensor:
+        if isinstance(x, OneHot):
+            return edges.gcn.matmul(x.linear(self.weight)).add_(self.bias)
         if self.propagates_first:
             z = self.shared_propagation(x, edges)
             return self.transform(z[0] if len(z) == 1 else torch.cat(z, dim=1))
-        return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)) + self.bias
+        return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)).add_(self.bias)
 
 
 class IdentityConv(nn.Linear):

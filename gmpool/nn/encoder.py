@@ -11,6 +11,7 @@ from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns
 from gmpool.nn.conv import ConvFactory, GCNConv, make_conv
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
+from gmpool.nn.one_hot import OneHot
 from gmpool.ops.adjacency import Edges
 
 
@@ -36,13 +37,15 @@ class Encoder(nn.Module):
         self.rows = None if num_layers else nn.Linear(in_dim, hidden_dim)
         self.out_dim = max(num_layers, 1) * hidden_dim
 
-    def forward(self, x: Tensor, edges: Edges) -> Columns:
+    def forward(self, x: Tensor | OneHot, edges: Edges) -> Columns:
+        if isinstance(x, OneHot) and not (self.convs and isinstance(self.convs[0], GCNConv)):
+            x = x.dense
         if self.rows is not None:
             return Columns([self.rows(x)])
         layers: list[Tensor] = []
         propagated: list[Tensor] = []
         for conv in self.convs:
-            if isinstance(conv, GCNConv) and conv.propagates_first:
+            if isinstance(conv, GCNConv) and conv.propagates_first and isinstance(x, Tensor):
                 z = edges.gcn.matmul(x)
                 if layers:
                     propagated.append(z)

@@ -19,6 +19,8 @@ import torch
 from torch import Tensor
 
 from gmpool.ops import gpu
+from gmpool.ops.bags import bag_sum, collect_by_bags, is_sorted, slot_offsets, slot_rows
+from gmpool.ops.direct import direct
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import add_products, wide
@@ -30,17 +32,17 @@ LARGE_GRAPH = 800_000
 
 def collect(a: Tensor, z: Tensor, segments: Segments) -> Tensor:
     """Aᵀ Z per graph. a [N, H, K], z [N, D] -> [H, B, K, D]"""
-    return _collect(a, z, segments.batch, segments.order, segments.ptr)
+    return _call_collect(a, z, segments.batch, segments.order, segments.ptr)
 
 
 def spread(a: Tensor, o: Tensor, segments: Segments) -> Tensor:
     """A O per graph. a [N, H, K], o [H, B, K, D] -> [N, D]"""
-    return _spread(a, o, segments.batch, segments.order, segments.ptr)
+    return _call_spread(a, o, segments.batch, segments.order, segments.ptr)
 
 
 def match(z: Tensor, o: Tensor, segments: Segments) -> Tensor:
     """Z Oᵀ per graph. z [N, D], o [H, B, K, D] -> [N, H, K]"""
-    return _match(z, o, segments.batch, segments.order, segments.ptr)
+    return _call_match(z, o, segments.batch, segments.order, segments.ptr)
 
 
 def collect_reference(a: Tensor, z: Tensor, segments: Segments) -> Tensor:
@@ -63,28 +65,14 @@ def is_large(num_nodes: int, slots: int, width: int, num_graphs: int) -> bool:
 
 def sorted_rows(rows: Tensor, order: Tensor, ptr: Tensor) -> tuple[Tensor, ...]:
     """Each graph's rows, as views where the nodes are sorted already."""
-    if bool((order[1:] < order[:-1]).any()):
+    if not is_sorted(order):
         rows = rows.index_select(0, order)
     return rows.split((ptr[1:] - ptr[:-1]).tolist())
 
 
 def unsorted(rows: Tensor, order: Tensor) -> Tensor:
     """Undo the sort of sorted_rows."""
-    if bool((order[1:] < order[:-1]).any()):
-        return torch.empty_like(rows).index_copy_(0, order, rows)
-    return rows
-
-
-def slot_rows(batch: Tensor, H: int, B: int, K: int) -> Tensor:
-    """For each node the H·K rows of its graph in [H·B·K, D]. [N, H·K]"""
-    h = torch.arange(H, device=batch.device)[:, None] * (B * K)
-    k = torch.arange(K, device=batch.device)
-    return (batch * K)[:, None] + (h + k).flatten()
-
-
-def bag_sum(table: Tensor, rows: Tensor, offsets: Tensor, weight: Tensor) -> Tensor:
-    """Σ over each bag of weight · table row. (scale_grad, mode=sum, sparse, include_last follow)"""
-    return torch.embedding_bag(table, rows, offsets, False, 0, False, weight, True)[0]
+    return rows if is_sorted(order) else torch.empty_like(rows).index_copy_(0, order, rows)
 
 
 def collect_kernel(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) -> list[Tensor]:
@@ -99,23 +87,7 @@ def collect_kernel(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) 
     if is_large(N, H * K, sum(z.shape[1] for z in blocks), B):
         parts = sorted_rows(a.reshape(N, H * K), order, ptr)
         return [_collect_by_graph(parts, z, order, ptr, H, K) for z in blocks]
-    # Bag (h, b, k) holds the nodes of graph b; the layout of one head serves all of them.
-    per_bag = (ptr[1:] - ptr[:-1]).repeat_interleave(K)  # [B·K]
-    ends = per_bag.cumsum(0)
-    first = ptr[:-1].repeat_interleave(K) - (ends - per_bag)
-    place = torch.arange(N * K, device=ptr.device)
-    node = order.index_select(0, place + first.repeat_interleave(per_bag, output_size=N * K))
-    k = torch.arange(K, device=ptr.device).repeat(B).repeat_interleave(per_bag, output_size=N * K)
-    entry = node * (H * K) + k  # of head 0 in a, flattened; head h is K further on
-    if H > 1:
-        heads = torch.arange(H, device=ptr.device)[:, None]
-        node, entry = node.repeat(H), (entry + heads * K).flatten()
-        ends = (ends + heads * (N * K)).flatten()
-    offsets = torch.cat([ends.new_zeros(1), ends])
-    weight = a.flatten().index_select(0, entry)
-    return [
-        bag_sum(z.contiguous(), node, offsets, weight.to(z.dtype)).view(H, B, K, -1) for z in blocks
-    ]
+    return collect_by_bags(a, blocks, order, ptr)
 
 
 def _collect_by_graph(
@@ -150,8 +122,8 @@ def spread_kernel(
                 torch.mm(a_b, o_b, out=out_b)
             outs.append(unsorted(out, order))
         return outs
-    rows = slot_rows(batch, H, B, K).flatten()
-    offsets = H * K * torch.arange(N + 1, device=batch.device)
+    rows = slot_rows(batch, H, B, K)
+    offsets = slot_offsets(batch, H * K)
     weight = weight.flatten()
     return [bag_sum(o.reshape(H * B * K, -1), rows, offsets, weight.to(o.dtype)) for o in blocks]
 
@@ -176,27 +148,27 @@ def match_kernel(
             for z_b, o_b, out_b in zip(sorted_rows(z, order, ptr), by_graph, pieces, strict=True):
                 out_b.addmm_(z_b, o_b.t())
         return unsorted(out, order).view(N, H, K)
-    rows = slot_rows(batch, H, B, K).flatten()
-    offsets = H * K * torch.arange(N + 1, device=batch.device)
+    rows = slot_rows(batch, H, B, K)
+    offsets = slot_offsets(batch, H * K)
     flat = scores.flatten()
     for z, o in zip(zs, os, strict=True):
         flat = add_products(flat, offsets, rows, z, o.reshape(H * B * K, -1))
     return flat.view(N, H, K)
 
 
-@torch.library.custom_op("gmpool::collect", mutates_args=())
-def _collect(a: Tensor, z: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
+def _collect_alone(a: Tensor, z: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
     return collect_kernel(wide(a), [wide(z)], order, ptr)[0].to(z.dtype)
 
 
-@torch.library.custom_op("gmpool::spread", mutates_args=())
-def _spread(a: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
+def _spread_alone(a: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
     return spread_kernel(wide(a), [wide(o)], batch, order, ptr)[0].to(o.dtype)
 
 
-@torch.library.custom_op("gmpool::match", mutates_args=())
-def _match(z: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
+def _match_alone(z: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
     return match_kernel([wide(z)], [wide(o)], batch, order, ptr).to(z.dtype)
+
+
+_collect = torch.library.custom_op("gmpool::collect", _collect_alone, mutates_args=())
 
 
 @_collect.register_fake
@@ -204,9 +176,15 @@ def _(a: Tensor, z: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor
     return z.new_empty(a.shape[1], ptr.shape[0] - 1, a.shape[2], z.shape[1])
 
 
+_spread = torch.library.custom_op("gmpool::spread", _spread_alone, mutates_args=())
+
+
 @_spread.register_fake
 def _(a: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor:
     return o.new_empty(a.shape[0], o.shape[3])
+
+
+_match = torch.library.custom_op("gmpool::match", _match_alone, mutates_args=())
 
 
 @_match.register_fake
@@ -220,28 +198,31 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _collect_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     a, z, *index = ctx.saved_tensors
-    da = _match(z, grad, *index).to(a.dtype) if ctx.needs_input_grad[0] else None
-    dz = _spread(a, grad, *index) if ctx.needs_input_grad[1] else None
+    da = _call_match(z, grad, *index).to(a.dtype) if ctx.needs_input_grad[0] else None
+    dz = _call_spread(a, grad, *index) if ctx.needs_input_grad[1] else None
     return da, dz, None, None, None
 
 
 def _spread_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     a, o, *index = ctx.saved_tensors
-    da = _match(grad, o, *index).to(a.dtype) if ctx.needs_input_grad[0] else None
-    do = _collect(a, grad, *index) if ctx.needs_input_grad[1] else None
+    da = _call_match(grad, o, *index).to(a.dtype) if ctx.needs_input_grad[0] else None
+    do = _call_collect(a, grad, *index) if ctx.needs_input_grad[1] else None
     return da, do, None, None, None
 
 
 def _match_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     z, o, *index = ctx.saved_tensors
-    dz = _spread(grad, o, *index) if ctx.needs_input_grad[0] else None
-    do = _collect(grad, z, *index) if ctx.needs_input_grad[1] else None
+    dz = _call_spread(grad, o, *index) if ctx.needs_input_grad[0] else None
+    do = _call_collect(grad, z, *index) if ctx.needs_input_grad[1] else None
     return dz, do, None, None, None
 
 
 _collect.register_autograd(_collect_backward, setup_context=_save)
+_call_collect = direct(_collect, _collect_alone, _save, _collect_backward)
 _spread.register_autograd(_spread_backward, setup_context=_save)
+_call_spread = direct(_spread, _spread_alone, _save, _spread_backward)
 _match.register_autograd(_match_backward, setup_context=_save)
+_call_match = direct(_match, _match_alone, _save, _match_backward)
 
 
 def union_index(R: int, dims: Any, N: int, B: int, index: Any) -> tuple[Tensor, Tensor, Tensor]:

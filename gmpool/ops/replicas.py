@@ -16,15 +16,20 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 _made: WeakIdKeyDictionary = WeakIdKeyDictionary()
-"""Of each index tensor what was made of it, by how it was made."""
+"""Of each index tensor its version, and what was made of it, by how it was made."""
 
 
-def _once(ids: Tensor, how: tuple[object, ...], make: Callable[[], Tensor]) -> Tensor:
-    known: dict[tuple[object, ...], Tensor] = _made.setdefault(ids, {})
-    key = (*how, ids._version)
-    if key not in known:
-        known[key] = make()
-    return known[key]
+def once(ids: Tensor, how: tuple[object, ...], make: Callable[[], Tensor]) -> Tensor:
+    """What `make` makes of an index tensor in the way `how`; made anew when the tensor changed."""
+    if ids.is_inference():  # then nobody counts its changes
+        return make()
+    version, known = _made.get(ids, (None, {}))
+    if version != ids._version:
+        _made[ids] = ids._version, (known := {})
+    if how not in known:
+        known[how] = make()
+    made: Tensor = known[how]
+    return made
 
 
 def lead(t: Tensor, dim: int | None, R: int) -> Tensor:
@@ -39,7 +44,7 @@ def flat(t: Tensor, dim: int | None, R: int) -> Tensor:
 
 def shifted(ids: Tensor, dim: int | None, R: int, step: int) -> Tensor:
     """Ids into a union: replica r's are moved up by r·step. [R·n]"""
-    return _once(ids, ("ids", dim, R, step), lambda: _moved_up(lead(ids, dim, R), step).flatten())
+    return once(ids, ("ids", dim, R, step), lambda: _moved_up(lead(ids, dim, R), step).flatten())
 
 
 def union_ptr(ptr: Tensor, dim: int | None, R: int, total: int) -> Tensor:
@@ -49,7 +54,7 @@ def union_ptr(ptr: Tensor, dim: int | None, R: int, total: int) -> Tensor:
         starts = _moved_up(lead(ptr, dim, R)[:, :-1], total).flatten()
         return torch.cat([starts, starts.new_full((1,), R * total)])
 
-    return _once(ptr, ("ptr", dim, R, total), make)
+    return once(ptr, ("ptr", dim, R, total), make)
 
 
 def _moved_up(ids: Tensor, step: int) -> Tensor:

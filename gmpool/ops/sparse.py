@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from gmpool.ops import gpu
+from gmpool.ops.direct import direct
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
 from gmpool.ops.row_ids import row_ids
 
@@ -59,13 +60,13 @@ class Pattern:
 def spmm(pattern: Pattern, x: Tensor, weight: Tensor | None = None) -> Tensor:
     """Σ_j w_ij x_j for each row i of the pattern. x [N, D], weight [E] or None -> [M, D]"""
     p = pattern
-    return _spmm(x, weight, p.rowptr, p.col, p.t_rowptr, p.t_col, p.to_t, p.from_t)
+    return _call_spmm(x, weight, p.rowptr, p.col, p.t_rowptr, p.t_col, p.to_t, p.from_t)
 
 
 def sddmm(pattern: Pattern, a: Tensor, b: Tensor) -> Tensor:
     """a_i · b_j for each entry (i, j) of the pattern. a [M, D], b [N, D] -> [E]"""
     p = pattern
-    return _sddmm(a, b, p.rowptr, p.col, p.t_rowptr, p.t_col, p.to_t, p.from_t)
+    return _call_sddmm(a, b, p.rowptr, p.col, p.t_rowptr, p.t_col, p.to_t, p.from_t)
 
 
 def spmm_reference(pattern: Pattern, x: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -100,8 +101,7 @@ with warnings.catch_warnings():
     torch.sparse_csr_tensor([0, 1], [0], [0.0], (1, 1), check_invariants=False)
 
 
-@torch.library.custom_op("gmpool::spmm", mutates_args=())
-def _spmm(
+def _spmm_kernel(
     x: Tensor,
     weight: Tensor | None,
     rowptr: Tensor,
@@ -122,6 +122,9 @@ def _spmm(
     # embedding_bag(weight, indices, offsets, scale_grad, mode=sum, sparse, weights, include_last)
     y = torch.embedding_bag(table, col, rowptr.to(col.dtype), False, 0, False, weight, True)[0]
     return y.to(x.dtype)
+
+
+_spmm = torch.library.custom_op("gmpool::spmm", _spmm_kernel, mutates_args=())
 
 
 @_spmm.register_fake
@@ -148,10 +151,10 @@ def _spmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 _spmm.register_autograd(_spmm_backward, setup_context=_save_spmm)
+_call_spmm = direct(_spmm, _spmm_kernel, _save_spmm, _spmm_backward)
 
 
-@torch.library.custom_op("gmpool::sddmm", mutates_args=())
-def _sddmm(
+def _sddmm_kernel(
     a: Tensor,
     b: Tensor,
     rowptr: Tensor,
@@ -166,6 +169,9 @@ def _sddmm(
     left, right = wide(a), wide(b)
     zeros = left.new_zeros(col.numel())
     return add_products(zeros, rowptr.to(col.dtype), col, left, right).to(a.dtype)
+
+
+_sddmm = torch.library.custom_op("gmpool::sddmm", _sddmm_kernel, mutates_args=())
 
 
 @_sddmm.register_fake
@@ -186,6 +192,7 @@ def _sddmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 _sddmm.register_autograd(_sddmm_backward, setup_context=_save_spmm)
+_call_sddmm = direct(_sddmm, _sddmm_kernel, _save_spmm, _sddmm_backward)
 
 
 def _union(R: int, dims: tuple[Any, ...], num_rows: int, num_cols: int, *structure: Any) -> Pattern:

@@ -38,7 +38,7 @@ class ResidualFeedForward(nn.Module):
     def forward(self, query: Tensor, attended: Attended) -> Tensor:
         start = query if self.residual == "query" else attended.query
         z = self.norm_in(start + self.dropout(attended.out))
-        return self.norm_out(z + self.dropout(torch.relu_(self.linear(z))))
+        return self.norm_out(z + self.dropout(torch.relu(self.linear(z))))
 
 
 class GMPool(nn.Module):

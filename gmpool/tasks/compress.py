@@ -54,7 +54,7 @@ class Clusters:
             return conv(self.unpool(segments), edges)
         c = edges.gcn.matmul(self.assignment)  # Â C [N, K]
         rows = nn.functional.linear(self.rows, conv.weight)
-        return spread(c[:, None], rows[None], segments) + conv.bias
+        return spread(c[:, None], rows[None], segments).add_(conv.bias)
 
     def adjacency_errors(self, edges: Edges, segments: Segments) -> Tensor:
         """Mean of (A − C P Cᵀ)² over the n² entries of each graph, with P = A_pool. [B]
@@ -115,7 +115,7 @@ class GMPoolClusters(nn.Module):
 
     def forward(self, x: Tensor, edges: Edges, segments: Segments, ids: Tensor) -> Compressed:
         pooled = self.pool(x, edges, segments, return_assignment=True)
-        return Clusters(self.linear(pooled.x), pooled.assignment)
+        return Clusters(self.linear(pooled.x), pooled.attention.squeeze(1))
 
 
 class MethodRows(nn.Module):

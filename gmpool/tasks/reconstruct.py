@@ -21,6 +21,7 @@ from gmpool.errors import UserError, unknown
 from gmpool.nn.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.conv import GCNConv
 from gmpool.nn.encoder import Encoder
+from gmpool.nn.one_hot import OneHot
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.tasks.compress import LEARNS_ADJACENCY, Compressed, make_compression
@@ -87,9 +88,17 @@ class Autoencoder(Trainable):
         return Reconstruction(x, compressed.adjacency_errors(edges, segments), compressed)
 
     def _compress(self, batch: AnyBatch, edges: Edges, segments: Segments) -> Compressed:
-        last = self.encoder(batch.x, edges).blocks[-1]  # [N, D]; no jumping knowledge
+        last = self.encoder(self._features(batch), edges).blocks[-1]  # [N, D]; no jumping knowledge
         compressed: Compressed = self.compression(last, edges, segments, batch.ids)
         return compressed
+
+    def _features(self, batch: AnyBatch) -> Tensor | OneHot:
+        """X; on a CPU as categories, where they are at hand. On a GPU the gradient of a choice of
+        rows is a sum without a fixed order."""
+        at_hand = not isinstance(batch, FixedBatch) and batch.ptr.is_cpu
+        if self.shape.is_one_category and at_hand:
+            return OneHot(_categories(batch), self.shape.num_features)
+        return batch.x
 
     def _decode(self, compressed: Compressed, edges: Edges, segments: Segments) -> Tensor:
         """-> [N, F]"""

@@ -1,0 +1,62 @@
+"""The direct way to an operator is taken where values are all that counts, and only there."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch._subclasses import FakeTensorMode
+from torch.func import grad, vmap
+
+from gmpool.ops.direct import direct, only_values
+
+
+def _twice(x: Tensor) -> Tensor:
+    return 2 * x
+
+
+def _save(ctx: object, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    pass
+
+
+def _backward(ctx: object, g: Tensor) -> Tensor:
+    return 2 * g
+
+
+def a_call() -> tuple[object, list[str]]:
+    """An operator and a list that grows when the roundabout way is taken."""
+    roundabout: list[str] = []
+
+    def operator(x: Tensor) -> Tensor:
+        roundabout.append("operator")
+        return 2 * x
+
+    return direct(operator, _twice, _save, _backward), roundabout
+
+
+def test_plain_tensors_go_the_direct_way_with_the_derivative_given() -> None:
+    call, roundabout = a_call()
+    x = torch.randn(3, requires_grad=True)
+    y = call(x)
+    torch.testing.assert_close(y, 2 * x)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], torch.full((3,), 2.0))
+    with torch.no_grad():
+        assert not call(x).requires_grad
+    assert not roundabout
+
+
+def test_transforms_and_stand_ins_go_the_other_way() -> None:
+    call, roundabout = a_call()
+    x = torch.randn(3, 2)
+    vmap(call)(x)
+    grad(lambda t: call(t).sum())(x)
+    with FakeTensorMode() as mode:
+        call(mode.from_tensor(x))
+    call(x.to("meta"))
+    assert len(roundabout) == 4
+
+
+def test_compiled_code_goes_the_other_way() -> None:
+    seen = torch.compile(lambda t: t + int(only_values(t)), backend="eager", fullgraph=True)
+    x = torch.zeros(1)
+    assert only_values(x)
+    assert seen(x) == 0
