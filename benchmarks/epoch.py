@@ -50,7 +50,7 @@ def our_epoch(graphs: PackedGraphs) -> Callable[[], None]:
     def epoch() -> None:
         for batch in epoch_batches(graphs, ids, BATCH, generator):
             out, _ = model(batch)
-            step(model, optimizer, model.loss(out, batch.y))
+            step(model, optimizer, model.loss(out, model.labels(batch)))
 
     return epoch
 

@@ -36,7 +36,8 @@ def our_epoch(graphs: PackedGraphs, method: str) -> Callable[[], None]:
     def epoch() -> None:
         for batch in epoch_batches(graphs, ids, BATCH, generator):
             out, auxiliary = model(batch)
-            step(model, optimizer, model.loss(out, batch.y) + sum(auxiliary.values()))
+            loss = model.loss(out, model.labels(batch)) + sum(auxiliary.values())
+            step(model, optimizer, loss)
 
     return epoch
 

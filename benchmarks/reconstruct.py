@@ -28,6 +28,7 @@ from benchmarks.padded import PaddedAttentionBlock
 from benchmarks.timing import interleaved, versus
 from gmpool.config import AutoencoderConfig, ReconstructTrainConfig
 from gmpool.data import PackedGraphs, epoch_batches, load
+from gmpool.tasks.compress import GMPoolClusters
 from gmpool.tasks.reconstruct import Autoencoder
 from gmpool.tasks.shape import DataShape
 
@@ -94,11 +95,13 @@ class DenseAutoencoder(nn.Module):
 
 def copy_weights(ours: Autoencoder, peer: PaddedAutoencoder | DenseAutoencoder) -> None:
     """Give a peer the weights of ours."""
-    pool = ours.compression.pool  # type: ignore[union-attr]
+    compression = ours.compression
+    assert isinstance(compression, GMPoolClusters)
+    pool = compression.pool
     attention = pool.attention
     to = peer.pool if isinstance(peer, PaddedAutoencoder) else peer
     after = to.linear if isinstance(peer, PaddedAutoencoder) else peer.after
-    pairs = [
+    pairs: list[tuple[Any, Any]] = [
         *zip(peer.encoder, ours.encoder.convs, strict=True),
         *zip(peer.decoder, ours.decoder, strict=True),
         (to.to_key, attention.to_key),
@@ -111,7 +114,7 @@ def copy_weights(ours: Autoencoder, peer: PaddedAutoencoder | DenseAutoencoder) 
             conv.bias.copy_(mine.bias)
         to.to_query.load_state_dict(attention.to_query.state_dict())
         after.load_state_dict(pool.after.linear.state_dict())
-        peer.linear.load_state_dict(ours.compression.linear.state_dict())  # type: ignore[union-attr]
+        peer.linear.load_state_dict(compression.linear.state_dict())
 
 
 def our_epoch(
