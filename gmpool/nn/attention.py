@@ -16,8 +16,9 @@ from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, is_linear, make_conv
 from gmpool.ops.adjacency import Adjacency, inverse
+from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.grouped import collect
-from gmpool.ops.seed_attention import heads_at_once, seed_attention
+from gmpool.ops.seed_attention import seed_attention
 from gmpool.ops.seed_attention_through import seed_attention_through
 from gmpool.ops.seed_softmax import seed_softmax
 from gmpool.ops.segment import Segments, segment_softmax

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.ops import gpu
+from gmpool.ops.fused_attention import fused_backward, fused_forward, heads_at_once, tiles_for
 from gmpool.ops.grouped import (
     collect_kernel,
     collect_reference,
@@ -76,12 +76,6 @@ def seed_attention(
     ]
     *pooled, mass, a = zip(*(part[:-1] for part in found), strict=True)
     return [torch.cat(part) for part in pooled], torch.cat(mass), torch.cat(a, dim=1)
-
-
-def heads_at_once(blocks: list[Tensor], num_heads: int, num_slots: int, axis: str) -> int:
-    """How many heads one call of the fused kernels takes: all, or one, or none."""
-    fits = (h for h in (num_heads, 1) if _fused(blocks, num_slots * h // num_heads, h, axis))
-    return next(fits, 0)
 
 
 def _one_seed(blocks: list[Tensor], segments: Segments, H: int, want_a: bool) -> Attended:
@@ -136,18 +130,6 @@ def seed_attention_reference(
     return collect_reference(a, z, segments), mass, a
 
 
-def _fused(blocks: list[Tensor], num_slots: int, num_heads: int, axis: str) -> Any:
-    """How the kernels for the GPU cut their work: triton_few_slots.FewSlots for few slots, else
-    triton_tiles.Tiles, or None where neither can."""
-    if not gpu.usable(blocks[0]):
-        return None
-    from gmpool.ops.triton_few_slots import FewSlots
-    from gmpool.ops.triton_tiles import Tiles
-
-    shape = ([z.shape[1] for z in blocks], num_heads, num_slots, axis)
-    return FewSlots.of(*shape) or Tiles.of(*shape)
-
-
 @torch.library.custom_op("gmpool::seed_attention", mutates_args=())
 def _attend(
     blocks: list[Tensor],
@@ -162,16 +144,9 @@ def _attend(
 ) -> list[Tensor]:
     """[*blocks of Aᵀ Z, Aᵀ 1, A, log Σ e^s]; the last is for the kernels' backward over nodes."""
     segments, z, HK = Segments(batch, order, ptr), blocks[0], m.shape[2]
-    tiles = _fused(blocks, HK, num_heads, axis)
+    tiles = tiles_for(blocks, HK, num_heads, axis)
     if tiles is not None and z.shape[0]:
-        from gmpool.ops import triton_attention, triton_few_slots
-
-        if isinstance(tiles, triton_few_slots.FewSlots):
-            outs, mass, a = triton_few_slots.forward(blocks, m, c, order, ptr, want_a, tiles)
-            return [*outs, mass, a, mass.new_empty(0, HK, dtype=torch.float32)]
-        index = (batch, order, ptr)
-        outs, mass, a, lse = triton_attention.forward(blocks, m, c, *index, axis, want_a, tiles)
-        return [*outs, mass, a, lse]
+        return fused_forward(tiles, blocks, m, c, batch, order, ptr, axis, want_a)
     zs = [wide(z) for z in blocks]
     scores = _scores(zs, wide(m), wide(c)).unflatten(1, (num_heads, -1))
     a = seed_softmax(scores, segments, axis).contiguous()
@@ -188,7 +163,7 @@ def _lse_shape(tiles: Any, m: Tensor, ptr: Tensor, axis: str) -> tuple[int, int]
 def _(blocks: list[Tensor], m: Tensor, c: Tensor, *rest: Any) -> list[Tensor]:
     _, _, ptr, H, axis, want_a = rest
     z, HK, B = blocks[0], m.shape[2], ptr.shape[0] - 1
-    tiles = _fused(blocks, HK, H, axis)
+    tiles = tiles_for(blocks, HK, H, axis)
     pooled = [z.new_empty(H, B, HK // H, block.shape[1]) for block in blocks]
     a = z.new_empty(z.shape[0] if want_a or tiles is None else 0, H, HK // H)
     lse = z.new_empty(*_lse_shape(tiles, m, ptr, axis), dtype=torch.float32)
@@ -267,22 +242,14 @@ def _attend_backward(
 ) -> list[Tensor]:
     """[*∂z, ∂m, ∂c], with one buffer for each block of ∂z = A g + ∂s Mᵀ."""
     segments, z, R = Segments(batch, order, ptr), blocks[0], m.shape[0]
-    tiles = _fused(blocks, m.shape[2], g_mass.shape[0], axis)
+    tiles = tiles_for(blocks, m.shape[2], g_mass.shape[0], axis)
     if tiles is not None and z.shape[0]:
-        from gmpool.ops import triton_attention_backward, triton_few_slots_backward
-        from gmpool.ops.triton_few_slots import FewSlots
-
-        extra, g_a_ = None, g_a if g_a.shape[0] else None
-        if isinstance(tiles, FewSlots):
-            dz, dm, dc = triton_few_slots_backward.backward(
-                blocks, m, c, g, g_mass, g_a_, order, ptr, tiles
-            )
-            return [*dz, dm.to(m.dtype), dc.to(m.dtype)]
-        if g_a_ is not None and axis == "nodes":
+        of_a = g_a if g_a.shape[0] else None
+        extra = None
+        if of_a is not None and axis == "nodes":
             extra = segment_sum((wide(a) * wide(g_a)).flatten(1), segments)
-        dz, dm, dc = triton_attention_backward.backward(
-            blocks, m, c, g, g_mass, g_a_, lse, pooled, extra, order, ptr, axis, tiles
-        )
+        grads = (g, g_mass, of_a, lse, pooled, extra)
+        dz, dm, dc = fused_backward(tiles, blocks, m, c, *grads, order, ptr, axis)
         return [*dz, dm.to(m.dtype), dc.to(m.dtype)]
     zs, gs, a_ = [wide(z) for z in blocks], [wide(t) for t in g], wide(a)
     da = match_kernel(zs, gs, batch, order, ptr) + wide(g_a)

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from gmpool import GraphMultisetTransformer
 from gmpool.ops import gpu
+from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.grouped import (
     collect,
     collect_reference,
@@ -23,7 +24,7 @@ from gmpool.ops.grouped import (
     spread,
     spread_reference,
 )
-from gmpool.ops.seed_attention import heads_at_once, seed_attention, seed_attention_reference
+from gmpool.ops.seed_attention import seed_attention, seed_attention_reference
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern, spmm, spmm_reference
 
