@@ -71,7 +71,7 @@ def test_all_runs_are_done_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch
     assert "8 of 8 runs are recorded in runs\n" in said.err
     assert "gmpool table p.toml --store runs" in said.err
 
-    monkeypatch.setattr(run_plan, "cross_validate", None)
+    monkeypatch.setattr(run_plan, "run_jobs", None)
     again = gmpool_cli(*RUN)
     assert again.code == 0, again.err
     assert cells(again.out, "total") == ["total", "", "8", "8", "0", "–"]
@@ -292,3 +292,10 @@ def test_help(gmpool_cli: Cli) -> None:
     said = gmpool_cli("run", "--help")
     assert said.code == 0
     assert "--dry-run" in said.out
+
+
+@pytest.mark.parametrize(("given", "said"), [("2", "is for a GPU"), ("0", "from 1 on, got 0")])
+def test_programs_side_by_side_need_a_gpu(gmpool_cli: Cli, given: str, said: str) -> None:
+    refused = gmpool_cli(*RUN, "--side-by-side", given)
+    assert refused.code == 2
+    assert said in refused.err

@@ -44,6 +44,12 @@ def run(
     data: DataRoot = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
     replicas: ReplicasOption = None,
+    side_by_side: Annotated[
+        int | None,
+        typer.Option(
+            help="GPU: so many programs at a time, of any cells; their small kernels overlap."
+        ),
+    ] = None,
     tf32: Tf32Flag = False,
     only_dataset: Annotated[
         list[str] | None, typer.Option(help="Only this set of the plan; may be repeated.")
@@ -67,6 +73,7 @@ def run(
     """Do the runs of a plan that are not recorded yet."""
     device = usable_device(device)
     together = replicas_wanted(replicas, device)
+    _check_side_by_side(side_by_side, device)
     allow_tf32(tf32, device)
     chosen = _part_of(read_plan(plan), only_dataset or [], only_method or [], seeds)
     if keep_models and chosen.task != "reconstruct":
@@ -82,7 +89,8 @@ def run(
     if not dry_run:
         to_do = [cost.cell for cost in costs if cost.to_do or keep_models]
         kept = store / "models" if keep_models else None
-        failures = _do(to_do, runs, device, together, data, kept)
+        how = {"device": device, "replicas": together, "side_by_side": side_by_side}
+        failures = _do(to_do, runs, root=data, keep_models=kept, **how)
         costs = expected(cells, runs.finished().values(), device_name(device))
         for failure in failures:
             say(f"failed: {failure}")
@@ -154,14 +162,16 @@ def _total(costs: Sequence[Expected]) -> dict[str, Any]:
     }
 
 
-def _do(
-    cells: Sequence[Cell],
-    runs: RunStore,
-    device: str,
-    replicas: int | None,
-    root: Path | None,
-    kept: Path | None,
-) -> list[Failure]:
+def _check_side_by_side(programs: int | None, device: str) -> None:
+    if programs is None:
+        return
+    if programs < 1:
+        raise UserError(f"--side-by-side takes a number from 1 on, got {programs}")
+    if device == "cpu":
+        raise UserError("--side-by-side is for a GPU; this runs on the CPU")
+
+
+def _do(cells: Sequence[Cell], runs: RunStore, **how: Any) -> list[Failure]:
     total = sum(cell.runs for cell in cells)
 
     def count(finished: dict[str, Row]) -> int:
@@ -173,16 +183,7 @@ def _do(
             say(f"{cell.line.label}:")
 
     with ProgressBars(err, total) as bars, resumable(runs, total, count):
-        return run_cells(
-            cells,
-            runs,
-            device=device,
-            replicas=replicas,
-            root=root,
-            watcher=bars,
-            on_cell=on_cell,
-            keep_models=kept,
-        )
+        return run_cells(cells, runs, watcher=bars, on_cell=on_cell, **how)
 
 
 def _ending(plan: str, store: Path, costs: Sequence[Expected]) -> str:

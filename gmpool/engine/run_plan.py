@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -11,8 +11,8 @@ from typing import Any
 from gmpool.config import RunSpec
 from gmpool.data import Dataset, load
 from gmpool.engine.cell import Cell
-from gmpool.engine.cross_validate import Watcher, cross_validate
-from gmpool.engine.reconstructions import ReconstructJob, run_reconstructions
+from gmpool.engine.jobs import Watcher, run_jobs
+from gmpool.engine.reconstructions import run_reconstructions
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 
@@ -46,6 +46,7 @@ def run_cells(
     *,
     device: str = "cpu",
     replicas: int | None = 1,
+    side_by_side: int | None = None,
     root: Path | None = None,
     watcher: Watcher | None = None,
     on_cell: Callable[[Cell], None] | None = None,
@@ -53,28 +54,31 @@ def run_cells(
 ) -> list[Failure]:
     """Do the runs of the cells that the store does not hold yet, each set loaded once.
 
+    side_by_side: how many programs a GPU works on at a time, whatever cells they belong to. None:
+    one for classifications, and for reconstructions all those of one set by one method.
     keep_models: a folder for the weights of reconstructions. A store that cannot be written ends
     it all: StoreError is raised.
     """
     failures: list[Failure] = []
     loaded: dict[str, Dataset | UserError] = {}
-    for _, together in groupby(cells, _program):
-        group = list(together)
-        name = group[0].dataset
-        if name not in loaded:
-            loaded[name] = group[0].own or _load(name, root)
-        dataset = loaded[name]
-        if isinstance(dataset, UserError):
-            failures += [Failure(cell, cell.runs, dataset) for cell in group]
-            continue
-        if on_cell:
-            for cell in group:
+    how = {"device": device, "replicas": replicas, "watcher": watcher}
+    for _, together in groupby(cells, _program if side_by_side is None else _task):
+        ready: list[tuple[Cell, Dataset]] = []
+        for cell in together:
+            if cell.dataset not in loaded:
+                loaded[cell.dataset] = cell.own or _load(cell.dataset, root)
+            dataset = loaded[cell.dataset]
+            if isinstance(dataset, UserError):
+                failures.append(Failure(cell, cell.runs, dataset))
+                continue
+            ready.append((cell, dataset))
+            if on_cell:
                 on_cell(cell)
-        shared: dict[str, Any] = {"device": device, "replicas": replicas, "watcher": watcher}
-        if group[0].task == "classify":
-            failures += _classify(group[0], dataset, store, shared)
-        else:
-            failures += _reconstruct(group, dataset, store, {**shared, "keep_models": keep_models})
+        if ready and ready[0][0].task == "classify":
+            failures += _classify(ready, store, {**how, "at_once": side_by_side or 1})
+        elif ready:
+            more = {"at_once": side_by_side, "keep_models": keep_models}
+            failures += _reconstruct(ready, store, {**how, **more})
     return failures
 
 
@@ -84,6 +88,10 @@ def _program(cell: Cell) -> tuple[object, ...]:
     return cell.task, cell.dataset, cell.line.method, alone
 
 
+def _task(cell: Cell) -> str:
+    return cell.task
+
+
 def _load(name: str, root: Path | None) -> Dataset | UserError:
     try:
         return load(name, root)
@@ -91,34 +99,35 @@ def _load(name: str, root: Path | None) -> Dataset | UserError:
         return error
 
 
-def _classify(
-    cell: Cell, dataset: Dataset, store: RunStore, how: Mapping[str, Any]
-) -> list[Failure]:
-    failed: list[tuple[RunSpec, UserError]] = []
-
-    def on_failure(spec: RunSpec, error: UserError) -> None:
-        failed.append((spec, error))
-
-    cross_validate(cell.job(dataset), store, on_failure=on_failure, **how)
-    return _failure(cell, failed)
+Ready = Sequence[tuple[Cell, Dataset]]
 
 
-def _reconstruct(
-    cells: list[Cell], dataset: Dataset, store: RunStore, how: Mapping[str, Any]
-) -> list[Failure]:
-    jobs = [cell.reconstruct_job(dataset) for cell in cells]
-    failed: dict[int, list[tuple[RunSpec, UserError]]] = {id(job): [] for job in jobs}
-
-    def on_failure(job: ReconstructJob, spec: RunSpec, error: UserError) -> None:
-        failed[id(job)].append((spec, error))
-
-    run_reconstructions(jobs, store, on_failure=on_failure, **how)
-    pairs = zip(cells, jobs, strict=True)
-    return [one for cell, job in pairs for one in _failure(cell, failed[id(job)])]
+def _classify(ready: Ready, store: RunStore, how: Mapping[str, Any]) -> list[Failure]:
+    jobs, failed = [cell.job(dataset) for cell, dataset in ready], _Failed()
+    run_jobs(jobs, store, on_failure=failed.note, **how)
+    return failed.summary(ready, jobs)
 
 
-def _failure(cell: Cell, failed: list[tuple[RunSpec, UserError]]) -> list[Failure]:
-    if not failed:
-        return []
-    spec, error = failed[0]
-    return [Failure(cell, len(failed), error, spec)]
+def _reconstruct(ready: Ready, store: RunStore, how: Mapping[str, Any]) -> list[Failure]:
+    jobs, failed = [cell.reconstruct_job(dataset) for cell, dataset in ready], _Failed()
+    run_reconstructions(jobs, store, on_failure=failed.note, **how)
+    return failed.summary(ready, jobs)
+
+
+class _Failed:
+    """The runs of each job that failed."""
+
+    def __init__(self) -> None:
+        self.by_job: dict[int, list[tuple[RunSpec, UserError]]] = {}
+
+    def note(self, job: object, spec: RunSpec, error: UserError) -> None:
+        self.by_job.setdefault(id(job), []).append((spec, error))
+
+    def summary(self, ready: Ready, jobs: Sequence[object]) -> list[Failure]:
+        found = []
+        for (cell, _), job in zip(ready, jobs, strict=True):
+            runs = self.by_job.get(id(job))
+            if runs:
+                spec, error = runs[0]
+                found.append(Failure(cell, len(runs), error, spec))
+        return found

@@ -21,8 +21,12 @@ CPU_NODES = 2**16
 """Nodes in a step on a CPU, beyond which a stack gains nothing."""
 
 
-def largest_stack(graphs: PackedGraphs, runs: Sequence[Run], device: str) -> int:
-    """As many of the runs as the device's memory holds at once, at least one."""
+def largest_stack(
+    graphs: PackedGraphs, runs: Sequence[Run], device: str, *, beside: int = 0
+) -> int:
+    """As many of the runs as the device's memory holds at once, at least one.
+
+    beside: how many more stacks, not begun yet, will want as large a part of the memory."""
     if torch.device(device).type == "cpu":
         nodes = max(1.0, runs[0].train.batch_size * graphs.mean_nodes)
         return max(1, min(len(runs), int(CPU_NODES / nodes)))
@@ -30,7 +34,7 @@ def largest_stack(graphs: PackedGraphs, runs: Sequence[Run], device: str) -> int
     few, more = (_peak(graphs, runs[:count], device) for count in (1, min(3, len(runs))))
     each = (more - few) / 2 if len(runs) > 2 else few
     free, _ = torch.cuda.mem_get_info(device)
-    return max(1, min(len(runs), int(SHARE * free / max(each, 1))))
+    return max(1, min(len(runs), int(SHARE * free / (1 + beside) / max(each, 1))))
 
 
 def _peak(graphs: PackedGraphs, runs: Sequence[Run], device: str) -> float:

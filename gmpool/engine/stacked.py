@@ -9,8 +9,9 @@ other shapes, can take turns: on a GPU their small programs then overlap.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import torch
 
@@ -55,35 +56,48 @@ def train_stacked(
     on_epoch: OnEpoch | None = None,
 ) -> list[Outcome]:
     """Train all runs to their stopping rules; the result of each, or why it failed, in order."""
-    ((_, results),) = train_together([Stacking(graphs, runs, metric, on_epoch)], device=device)
+    ((_, results),) = train_together(
+        [Stacking(graphs, runs, metric, on_epoch)], device=device, at_once=1
+    )
     return results
 
 
 def train_together(
-    stackings: Sequence[Stacking], *, device: str = "cpu"
+    stackings: Iterable[Stacking], *, device: str = "cpu", at_once: int | None = None
 ) -> Iterator[tuple[int, list[Outcome]]]:
     """Several stacks that take turns, an epoch each. Whenever one has come to its end: its number,
     and the results of its runs in order.
 
+    at_once: how many take turns; when one has ended the next begins. None: all of them.
+
     On a GPU each has a stream of its own, and while the host reads one stack's results the device
     works for the others. On a CPU it is plain turns.
     """
-    for stacking in stackings:
-        _check(stacking.graphs, stacking.runs)
-    moved = {id(s.graphs): s.graphs.to(device) for s in stackings}
-    several = len(stackings) > 1 and torch.device(device).type == "cuda"
+    waiting = enumerate(stackings)
+    moved: dict[int, tuple[PackedGraphs, PackedGraphs]] = {}  # who has an id must be kept
     turns: list[_Turns] = []
-    for number, stacking in enumerate(stackings):
-        stream = torch.cuda.Stream(device) if several else None
-        if stream is not None:
-            stream.wait_stream(torch.cuda.current_stream(device))  # which holds the graphs
-        turns.append(_Turns(number, stacking, moved[id(stacking.graphs)], stream))
-    while turns:
+    while True:
+        for number, stacking in islice(waiting, None if at_once is None else at_once - len(turns)):
+            _check(stacking.graphs, stacking.runs)
+            graphs = stacking.graphs
+            _, there = moved.setdefault(id(graphs), (graphs, graphs.to(device)))
+            turns.append(_Turns(number, stacking, there, _stream(device, at_once)))
+        if not turns:
+            return
         for turn in list(turns):
             results = turn.take()
             if results is not None:
                 turns.remove(turn)
                 yield turn.number, results
+
+
+def _stream(device: str, at_once: int | None) -> torch.cuda.Stream | None:
+    """For a stack that others run beside."""
+    if at_once == 1 or torch.device(device).type != "cuda":
+        return None
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))  # which holds the graphs
+    return stream
 
 
 class _Turns:

@@ -20,7 +20,7 @@ from gmpool.engine.train import Epoch
 
 
 class ProgressBars:
-    """A watcher of `cross_validate`: bars on a terminal, and a line per finished run anywhere."""
+    """A watcher of `run_jobs`: bars on a terminal, and a line per finished run anywhere."""
 
     def __init__(self, console: Console, total_runs: int) -> None:
         self.console = console
@@ -55,12 +55,16 @@ class ProgressBars:
         return on_epoch
 
     def stack_started(self, specs: Sequence[RunSpec]) -> Callable[[int, int], None]:
+        """A bar of its own: stacks run side by side."""
         most = max(spec.train.epochs for spec in specs)
-        name = f"{_line(specs[0])}, {len(specs)} runs as one"
-        self.progress.reset(self.epochs, total=most, description=name, visible=True)
+        name = f"{_line(specs[0])} on {escape(specs[0].dataset)}, {len(specs)} runs as one"
+        bar = self.progress.add_task(name, total=most, note="")
 
         def on_epoch(epoch: int, running: int) -> None:
-            self.progress.update(self.epochs, completed=epoch, note=f"{running} still running")
+            if running:
+                self.progress.update(bar, completed=epoch, note=f"{running} still running")
+            else:
+                self.progress.remove_task(bar)
 
         return on_epoch
 

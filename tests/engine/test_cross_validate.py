@@ -64,7 +64,7 @@ def test_what_is_recorded_is_not_done_again(tmp_path: Path) -> None:
     before = store.path.read_bytes()
     log = Log()
     rows = cross_validate(job(folds=2), store, watcher=log)
-    assert log.runs == [(42, 1, True), (42, 2, False), (43, 1, True), (43, 2, False)]
+    assert log.runs == [(42, 1, True), (43, 1, True), (42, 2, False), (43, 2, False)]
     assert [rows[0], rows[2]] == first
     assert store.path.read_bytes().startswith(before)
     assert cross_validate(job(folds=2), store) == rows
