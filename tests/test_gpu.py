@@ -7,15 +7,22 @@ from pathlib import Path
 
 import pytest
 import torch
+from dense_sets import dense_set
 from graphs import random_batch
 from small_graphs import atoms
+from torch_geometric.data import Data
 
 from gmpool import GraphMultisetTransformer
 from gmpool.config import AutoencoderConfig, ModelConfig, ReconstructTrainConfig, TrainConfig
-from gmpool.data import Split, load
-from gmpool.engine.stack import Run
+from gmpool.data import PackedGraphs, Split, load
+from gmpool.data.fixed import FixedBatches
+from gmpool.engine.replicas import Replicas
+from gmpool.engine.stack import Run, batches_for
 from gmpool.engine.stacked import Stacking, train_stacked, train_together
-from gmpool.engine.train import Trained, train
+from gmpool.engine.train import Trained, first_model, train
+from gmpool.nn import molecule
+from gmpool.nn.batch_edges import BatchEdges
+from gmpool.nn.encoder import MoleculeEncoder
 from gmpool.ops import grouped
 
 pytestmark = [
@@ -72,6 +79,52 @@ def test_training_follows_the_cpu(data_root: Path) -> None:
         assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-3)
 
 
+def ring_with_kinds(n: int) -> Data:
+    """Atoms of two categories and bonds of three, each bond with one kind seen from both ends."""
+    edges = torch.tensor([[i, (i + 1) % n] for i in range(n if n > 2 else 0)]).view(-1, 2)
+    kinds = torch.stack([torch.randint(size, (len(edges),)) for size in (4, 3, 2)], dim=1)
+    return Data(
+        x=torch.stack([torch.randint(5, (n,)), torch.randint(3, (n,))], dim=1),
+        edge_index=torch.cat([edges, edges.flip(1)]).t().contiguous(),
+        edge_attr=torch.cat([kinds, kinds]),
+    )
+
+
+@pytest.mark.parametrize("conv", ["gcn", "gin"])
+def test_bonds_by_kind_are_bonds_by_features(conv: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of training with the fused messages, and with the composed ones."""
+    torch.manual_seed(0)
+    graphs = PackedGraphs.from_pyg([ring_with_kinds(n) for n in (3, 6, 1, 40, 7, 12)]).to("cuda")
+    sizes = graphs.cat_sizes, graphs.edge_cat_sizes
+    encoder = MoleculeEncoder(*sizes, 128, conv=conv).cuda()
+    found = []
+    for fused in (True, False):
+        if not fused:
+            monkeypatch.setattr(molecule, "_few_kinds", lambda edges, x: None)
+        batch = graphs.batch(range(6))
+        out = encoder(batch.x, BatchEdges(batch)).x
+        found.append([out, *torch.autograd.grad(out.square().sum(), encoder.parameters())])
+        assert ("edge_attr" in vars(batch)) != fused
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("method", "conv"), [("gmt", "gcn"), ("gin", "gin")])
+def test_dense_graphs_as_bits_are_those_as_lists(method: str, conv: str) -> None:
+    """Losses and gradients of two replicas with batches of different sizes."""
+    graphs, part = dense_set(), torch.arange(8)
+    config = ModelConfig(method=method, conv=conv, hidden_dim=128, dropout=0.0)
+    models = [first_model(graphs, Split(part, part, part), config, seed) for seed in range(2)]
+    graphs = graphs.to("cuda")
+    bits, lists = batches_for(models[0], graphs), FixedBatches(graphs, plain=True)
+    assert bits.bits is not None
+    replicas = Replicas(models, torch.device("cuda"))
+    ids = torch.tensor([[7, 0, 3, 4], [6, 1, bits.empty, bits.empty]])
+    each = [b.make(ids.cuda(), b.bounds(ids)) for b in (bits, lists)]
+    for a, b in zip(*(replicas.gradients(batch) for batch in each), strict=True):
+        assert (a - b).norm() <= 1e-4 * b.norm()
+
+
 @pytest.mark.parametrize("objective", ["x", "a"])
 def test_stacks_side_by_side_give_what_each_gives_alone(objective: str) -> None:
     """Each on a stream of its own, with replicas that stop at different epochs."""
@@ -92,11 +145,13 @@ def test_stacks_side_by_side_give_what_each_gives_alone(objective: str) -> None:
         for method in ("gmt", "mincut")
         for ratio in (0.4, 0.7)
     ]
-    for number, results in train_together(stackings, device="cuda"):
-        alone = train_stacked(graphs, stackings[number].runs, metric=metric, device="cuda")
-        for a, b in zip(results, alone, strict=True):
-            assert isinstance(a, Trained)
-            assert isinstance(b, Trained)
-            assert [e.valid_loss for e in a.curve][:20] == pytest.approx(
-                [e.valid_loss for e in b.curve][:20], rel=1e-3
-            )
+    alone = [
+        train_stacked(graphs, stacking.runs, metric=metric, device="cuda") for stacking in stackings
+    ]
+    for stack, run, a in train_together(stackings, device="cuda"):
+        b = alone[stack][run]
+        assert isinstance(a, Trained)
+        assert isinstance(b, Trained)
+        assert [e.valid_loss for e in a.curve][:20] == pytest.approx(
+            [e.valid_loss for e in b.curve][:20], rel=1e-3
+        )

@@ -114,6 +114,25 @@ class GraphBatch:
         return features(floats, self.edge_cat, self.graphs.edge_cat_sizes, self.edge_ids.numel())
 
     @property
+    def bond_kinds(self) -> Tensor | None:
+        """float32 [C, num_edge_features]: the distinct rows of ``edge_attr`` in the whole set,
+        where they are few and there are codes (:mod:`gmpool.data.bond_kinds`)."""
+        kinds = self.graphs._bond_kinds
+        return None if kinds is None else kinds.rows
+
+    @cached_property
+    def graph_code(self) -> Tensor | None:
+        """uint8 [E]: which of the kinds each entry of ``graph`` is."""
+        kinds = self.graphs._bond_kinds
+        return None if kinds is None else kinds.graph.index_select(0, self.edge_ids)
+
+    @cached_property
+    def gcn_code(self) -> Tensor | None:
+        """uint8 [E + N]: which of the kinds each entry of ``gcn`` is, with C for self-loops."""
+        kinds = self.graphs._bond_kinds
+        return None if kinds is None else kinds.gcn.index_select(0, self._gcn_entries.where)
+
+    @property
     def edge_weight(self) -> Tensor | None:
         """float32 [E]."""
         return self.graph.weight
@@ -136,8 +155,7 @@ class GraphBatch:
 
         In a symmetric set nobody needs ``t_perm``, and it is None.
         """
-        graphs = self.graphs
-        entries = self._entries(graphs._gcn_rows)
+        graphs, entries = self.graphs, self._gcn_entries
         rowptr, col, weight = self._gather(graphs._gcn_rows, entries)
         if graphs.symmetric:
             return CSR(rowptr, col, weight, rowptr, col, weight, None)
@@ -175,6 +193,10 @@ class GraphBatch:
     @cached_property
     def _edges(self) -> _Entries:
         return self._entries(self.graphs._rows)
+
+    @cached_property
+    def _gcn_entries(self) -> _Entries:
+        return self._entries(self.graphs._gcn_rows)
 
     def _entries(self, rows: Rows) -> _Entries:
         first = rows.edge_ptr.index_select(0, self.ids)  # [B]

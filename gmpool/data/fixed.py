@@ -14,9 +14,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from gmpool.data import structure
+from gmpool.data.adjacency_bits import AdjacencyBits
 from gmpool.data.batch import CSR
+from gmpool.data.bond_kinds import BondKinds
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.structure import Rows
 
@@ -50,6 +53,10 @@ class FixedBatch:
     gcn: CSR | None
     edge_attr: Tensor | None
     edge_index: Tensor | None
+    bond_kinds: Tensor | None  # [C, num_edge_features]
+    graph_code: Tensor | None
+    gcn_code: Tensor | None
+    bits: AdjacencyBits | None = None  # of the whole set, in place of graph and gcn
     edge_weight: ClassVar[None] = None
 
     @property
@@ -66,7 +73,7 @@ class FixedBatch:
                 found |= {f"{field.name}.{n}": t for n, t in parts if t is not None}
                 if value.t_perm is not None:
                     found[f"{field.name}.perm"] = value.t_perm
-            elif value is not None:
+            elif isinstance(value, Tensor):
                 found[field.name] = value
         return found
 
@@ -79,15 +86,27 @@ class FixedBatch:
                 weight = tensors.get(f"{name}.weight")
                 perm = tensors.get(f"{name}.perm")
                 made[name] = CSR(rowptr, col, weight, rowptr, col, weight, perm)
-        return FixedBatch(**made)
+        return FixedBatch(**made | {"bits": self.bits})
 
 
 class FixedBatches:
     """Makes them. Only for sets whose edges go both ways and have no weights."""
 
-    def __init__(self, graphs: PackedGraphs, *, plain: bool) -> None:
-        """plain: whether the adjacency as it is will be wanted; the normalised one always is."""
-        self.graphs, self.plain = graphs, plain
+    def __init__(
+        self,
+        graphs: PackedGraphs,
+        *,
+        plain: bool,
+        attr: bool = True,
+        codes: bool = False,
+        dense: bool = False,
+    ) -> None:
+        """plain: whether the adjacency as it is will be wanted; the normalised one always is.
+        attr: whether features of edges will be, with the adjacency; codes: whether kinds of bonds,
+        for sets that know them. dense: whether both adjacencies shall be bits, and nothing else of
+        the edges be there, for sets that have them as bits."""
+        self.bits = graphs._adjacency_bits if dense else None
+        self.graphs, self.plain = graphs, plain and self.bits is None
         self.device = graphs.device
         size, G = graphs.sizes, graphs.num_graphs
         none = size.new_zeros(1)
@@ -106,12 +125,17 @@ class FixedBatches:
             self.y = torch.cat([graphs.y, rest])
         self.empty = G
         self.attr: Tensor | None = None
-        if graphs.edge_cat is not None or graphs.edge_float is not None:
+        if attr and (graphs.edge_cat is not None or graphs.edge_float is not None):
             cat = None if graphs.edge_cat is None else graphs.edge_cat.long()
-            attr = structure.features(
+            features = structure.features(
                 graphs.edge_float, cat, graphs.edge_cat_sizes, graphs.num_edges
             ).to(self.device)
-            self.attr = torch.cat([attr, attr.new_zeros(1, attr.shape[1])])
+            self.attr = torch.cat([features, features.new_zeros(1, features.shape[1])])
+        self.kinds: BondKinds | None = None
+        if codes and graphs._bond_kinds is not None:
+            rows, *each = graphs._bond_kinds
+            # One entry more, for those that are made up; any kind will do.
+            self.kinds = BondKinds(rows, *(pad(code, (0, 1)) for code in each))
 
     @cached_property
     def _host_sizes(self) -> tuple[Tensor, Tensor]:
@@ -134,7 +158,7 @@ class FixedBatches:
         there = batch < B
         where = torch.where(there, node + begin.gather(1, batch), self.graphs.num_nodes)
         real = torch.cat([(ids != self.empty).float(), self.x.new_zeros(R, 1)], dim=1)
-        graph = attr = index = None
+        graph = gcn = attr = index = kinds = graph_code = gcn_code = None
         if self.plain:
             graph, entry = self._matrix(self.graphs._rows, ids, batch, where, full, bounds.edges)
             if self.attr is not None:
@@ -143,10 +167,16 @@ class FixedBatches:
                     graph.rowptr[:, 1:].contiguous(), _numbers(bounds.edges, ids), right=True
                 )
                 index = torch.stack([graph.col, target], dim=1)  # [R, 2, E]
-        gcn, _ = self._matrix(self.graphs._gcn_rows, ids, batch, where, full, bounds.loops)
+            if self.kinds is not None:
+                graph_code = self.kinds.graph[entry]
+        if self.bits is None:
+            gcn, entry = self._matrix(self.graphs._gcn_rows, ids, batch, where, full, bounds.loops)
+            if self.kinds is not None:
+                kinds, gcn_code = self.kinds.rows.expand(R, -1, -1), self.kinds.gcn[entry]
         y = None if self.y is None else self.y[ids]
         numbers = torch.cat([ids, ids.new_full((R, 1), self.empty)], dim=1)  # [R, B+1]
-        return FixedBatch(self.x[where], full, batch, numbers, y, real, graph, gcn, attr, index)
+        edges = (graph, gcn, attr, index, kinds, graph_code, gcn_code, self.bits)
+        return FixedBatch(self.x[where], full, batch, numbers, y, real, *edges)
 
     @staticmethod
     def _counts(rows: Rows) -> Tensor:

@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from gmpool.data import structure
+from gmpool.data.adjacency_bits import AdjacencyBits, adjacency_bits
 from gmpool.data.batch import GraphBatch, Ids
+from gmpool.data.bond_kinds import BondKinds, bond_kinds
 from gmpool.data.structure import Rows
 from gmpool.errors import DataError
 
@@ -169,6 +171,14 @@ class PackedGraphs:
     @cached_property
     def _gcn_reversed(self) -> Rows:
         return structure.transpose(self._gcn_rows, self.node_ptr)
+
+    @cached_property
+    def _bond_kinds(self) -> BondKinds | None:
+        return bond_kinds(self)
+
+    @cached_property
+    def _adjacency_bits(self) -> AdjacencyBits | None:
+        return adjacency_bits(self)
 
     @cached_property
     def _chains(self) -> dict[tuple[int, torch.device], Chain]:

@@ -134,10 +134,9 @@ def _outcomes(
         )
         for job, specs in stacks
     )
-    for number, results in train_together(stackings, device=device, at_once=at_once):
+    for number, run, outcome in train_together(stackings, device=device, at_once=at_once):
         job, specs = stacks[number]
-        for spec, outcome in zip(specs, results, strict=True):
-            yield job, spec, outcome
+        yield job, specs[run], outcome
 
 
 def _alone(

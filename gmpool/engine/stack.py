@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 
 import torch
@@ -15,6 +15,7 @@ from gmpool.config import TrainConfig
 from gmpool.data import GraphBatch, PackedGraphs, Split
 from gmpool.data.fixed import Bounds, FixedBatches
 from gmpool.engine.adam import Adam
+from gmpool.engine.bits import multiplies_with_bits
 from gmpool.engine.program import Best, Feed, Program, evaluated
 from gmpool.engine.replicas import Replicas
 from gmpool.engine.shuffles import Shuffles, in_batches
@@ -39,13 +40,17 @@ class Run:
     seed: int
 
 
+Outcome = Trained | UserError
+Ended = tuple[int, Outcome]
+"""The number of a run in its stack, and its result."""
+
+
 @dataclass
 class _Progress:
     """How far one replica is, as the host knows it."""
 
     curve: list[Epoch] = field(default_factory=list)
     best: Epoch | None = None
-    weights: Tensor | None = None
     failure: UserError | None = None
 
 
@@ -64,7 +69,7 @@ class Stack:
         self.graphs, self.runs, self.metric, self.stream = graphs, runs, metric, stream
         shape = shape_for(graphs, runs[0].model)
         self.models = first_models(graphs, runs, shape)
-        self.batches = FixedBatches(graphs, plain=reads_plain_edges(self.models[0], graphs))
+        self.batches = batches_for(self.models[0], graphs)
         self.batch_size, empty = runs[0].train.batch_size, self.batches.empty
         seeds = [run.seed for run in runs]
         self.shuffles = Shuffles([run.split.train for run in runs], seeds, self.batch_size)
@@ -88,8 +93,7 @@ class Stack:
 
     def _first_program(self) -> Program:
         drawn, device = self._draw(), self.graphs.device
-        replicas = self.replicas = Replicas(self.models, device)
-        self.buffers = {name: buffer.clone() for name, buffer in replicas.buffers.items()}
+        replicas = Replicas(self.models, device)
         adam = Adam.start(replicas.weights, [r.train for r in self.runs], self.shuffles.steps)
         by_loss = torch.tensor([r.train.select_by == "loss" for r in self.runs], device=device)
         return self._program(replicas, adam, Best.none_yet(by_loss, replicas.weights), drawn)
@@ -111,10 +115,11 @@ class Stack:
         self.seconds_to_make = time.perf_counter() - begun
         return program
 
-    def run(self, on_epoch: Callable[[int, int], None] | None) -> Iterator[None]:
+    def run(self, on_epoch: Callable[[int, int], None] | None) -> Iterator[list[Ended]]:
         """Epoch after epoch: each is launched, and what it showed is read when asked to go on. In
-        between a device may work for other stacks too."""
-        number = 0
+        between a device may work for other stacks too. Yields the runs that have been put away
+        since the last time."""
+        number, ended = 0, list[Ended]()
         while self.alive:
             begun = time.perf_counter()
             for _ in range(EPOCHS_AHEAD):
@@ -124,15 +129,16 @@ class Stack:
                     step()
                 last()
                 self.program.evaluate()
-                yield
+                yield ended
+                ended = []
                 running = self._note(number, self.program.results.tolist())
                 if on_epoch:
                     on_epoch(number, int(sum(running)))
                 if not any(running):
-                    self._go_on_with([])
+                    yield self._go_on_with([])
                     return
                 self.program.running.copy_(torch.tensor(running))
-            self._next_epochs(running, time.perf_counter() - begun)
+            ended = self._next_epochs(running, time.perf_counter() - begun)
 
     def _note(self, number: int, results: list[list[float]]) -> list[bool]:
         """Write down an epoch; which replicas go on."""
@@ -157,32 +163,36 @@ class Stack:
             return False
         return best is None or patience is None or done - best.epoch < patience
 
-    def _next_epochs(self, running: list[bool], seconds: float) -> None:
+    @property
+    def running(self) -> list[int]:
+        """The numbers of the runs that have not come to their end."""
+        return [n for n in self.alive if self._running(self.runs[n], self.progress[n])]
+
+    def _next_epochs(self, running: list[bool], seconds: float) -> list[Ended]:
         """Draw on. The program is made anew when it must be larger, or when what the stopped
         replicas cost in the last epochs, which took so many seconds, is more than making it."""
         left, bounds = sum(running), list(self.bounds)
         idle = 1 - left / len(running)
         if idle and idle * seconds > self.seconds_to_make:
-            self._go_on_with([row for row, on in enumerate(running) if on])
-            return
+            return self._go_on_with([row for row, on in enumerate(running) if on])
         drawn = self._draw()
         if self.bounds == bounds:
             for feed, ids in zip(self.program.feeds, drawn, strict=True):
                 feed.follow(ids)
-            return
+            return []
         old = self.program
         self.program = self._program(old.replicas, old.adam, old.best, drawn)
         self.program.running.copy_(torch.tensor(running))
+        return []
 
-    def _go_on_with(self, rows: list[int]) -> None:
-        """Put the best weights of the others away, and go on with these rows alone."""
+    def _go_on_with(self, rows: list[int]) -> list[Ended]:
+        """Test the others and put them away, and go on with these rows alone."""
         old = self.program
-        for row, run_number in enumerate(self.alive):
-            if row not in rows:
-                self.progress[run_number].weights = old.best.weights[row].clone()
+        ended = self._tested([row for row in range(len(self.alive)) if row not in rows])
         self.alive = [self.alive[row] for row in rows]
         if not rows:
-            return
+            del self.program
+            return ended
         at = torch.tensor(rows, device=self.graphs.device)
         self.shuffles.keep(rows)
         self.steps, self.bounds = int(self.shuffles.steps.max()), [Bounds(0, 0, 0)] * 2
@@ -190,25 +200,25 @@ class Stack:
         old.replicas.keep(at)
         drawn = self._draw()
         self.program = self._program(old.replicas, old.adam.keep(at), old.best.keep(at), drawn)
+        return ended
 
-    def finish(self) -> list[Trained | UserError]:
-        """Test every replica at its best weights."""
-        del self.program
-        replicas = self.replicas
-        replicas.weights = torch.stack([_known(progress.weights) for progress in self.progress])
-        replicas.buffers = self.buffers
-        for model, row in zip(self.models, replicas.weights.cpu(), strict=True):
-            replicas.fill(model, row)
-        ids = in_batches([r.split.test for r in self.runs], self.batch_size, self.batches.empty)
-        bounds, device = self.batches.bounds(ids), self.graphs.device
+    def _tested(self, rows: list[int]) -> list[Ended]:
+        """The replicas of these rows, tested at their best weights."""
+        device, numbers = self.graphs.device, [self.alive[row] for row in rows]
+        replicas = copy(self.program.replicas)
+        replicas.weights = self.program.best.weights
+        replicas.keep(torch.tensor(rows, device=device))
+        for number, row in zip(numbers, replicas.weights.cpu(), strict=True):
+            replicas.fill(self.models[number], row)
+        parts = [self.runs[number].split.test for number in numbers]
+        ids = in_batches(parts, self.batch_size, self.batches.empty)
+        bounds = self.batches.bounds(ids)
         losses, metrics = evaluated(replicas, self.batches, ids.to(device), bounds, self.metric)
-        each = zip(self.models, self.progress, metrics.tolist(), losses.tolist(), strict=True)
-        return [self._result(*one) for one in each]
+        each = zip(numbers, metrics.tolist(), losses.tolist(), strict=True)
+        return [(n, self._result(self.models[n], self.progress[n], *scores)) for n, *scores in each]
 
     @staticmethod
-    def _result(
-        model: Trainable, progress: _Progress, metric: float, loss: float
-    ) -> Trained | UserError:
+    def _result(model: Trainable, progress: _Progress, metric: float, loss: float) -> Outcome:
         if progress.failure:
             return progress.failure
         assert progress.best is not None
@@ -230,14 +240,17 @@ def first_models(graphs: PackedGraphs, runs: Sequence[Run], shape: DataShape) ->
     return models
 
 
-def _known(weights: Tensor | None) -> Tensor:
-    assert weights is not None
-    return weights
-
-
-def reads_plain_edges(model: Trainable, graphs: PackedGraphs) -> bool:
-    """Whether the network asks for the adjacency as it is, seen by letting it read one batch."""
+def batches_for(model: Trainable, graphs: PackedGraphs) -> FixedBatches:
+    """Batches with all that the network asks for, seen by letting it read one graph."""
+    if multiplies_with_bits(model, graphs):
+        return FixedBatches(graphs, plain=False, dense=True)
     batch = GraphBatch(graphs, [0])
     with torch.no_grad():
         deepcopy(model).to(graphs.device).eval()(batch)
-    return "graph" in vars(batch)
+    read = vars(batch)  # what nobody asked for was not made
+    return FixedBatches(
+        graphs,
+        plain="graph" in read,
+        attr="edge_attr" in read or "edge_index" in read,
+        codes="graph_code" in read or "gcn_code" in read,
+    )

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import torch
 
 from gmpool.data import PackedGraphs
-from gmpool.data.fixed import FixedBatches
 from gmpool.engine.replicas import Replicas
 from gmpool.engine.shuffles import Shuffles
-from gmpool.engine.stack import SLACK, Run, reads_plain_edges
+from gmpool.engine.stack import SLACK, Run, batches_for
 from gmpool.engine.train import first_model
 
 SHARE = 0.6
@@ -40,7 +39,7 @@ def largest_stack(
 def _peak(graphs: PackedGraphs, runs: Sequence[Run], device: str) -> float:
     """Bytes that a step of these runs takes."""
     models = [first_model(graphs, run.split, run.model, run.seed) for run in runs]
-    batches = FixedBatches(graphs, plain=reads_plain_edges(models[0], graphs))
+    batches = batches_for(models[0], graphs)
     size = runs[0].train.batch_size
     shuffles = Shuffles([run.split.train for run in runs], [run.seed for run in runs], size)
     ids = next(part for part in shuffles.draw(1, batches.empty) if part.shape[1])[:, 0]

@@ -17,12 +17,11 @@ import torch
 
 from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs
-from gmpool.engine.stack import Run, Stack
+from gmpool.engine.stack import Ended, Outcome, Run, Stack
 from gmpool.engine.train import AnyModelConfig, Trained
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 
-Outcome = Trained | UserError
 OnEpoch = Callable[[int, int], None]
 
 
@@ -56,17 +55,16 @@ def train_stacked(
     on_epoch: OnEpoch | None = None,
 ) -> list[Outcome]:
     """Train all runs to their stopping rules; the result of each, or why it failed, in order."""
-    ((_, results),) = train_together(
-        [Stacking(graphs, runs, metric, on_epoch)], device=device, at_once=1
-    )
-    return results
+    stacking = Stacking(graphs, runs, metric, on_epoch)
+    ended = {n: result for _, n, result in train_together([stacking], device=device, at_once=1)}
+    return [ended[number] for number in range(len(runs))]
 
 
 def train_together(
     stackings: Iterable[Stacking], *, device: str = "cpu", at_once: int | None = None
-) -> Iterator[tuple[int, list[Outcome]]]:
-    """Several stacks that take turns, an epoch each. Whenever one has come to its end: its number,
-    and the results of its runs in order.
+) -> Iterator[tuple[int, int, Outcome]]:
+    """Several stacks that take turns, an epoch each. Whenever runs have been put away: the number
+    of the stack, the number of the run in it, and its result.
 
     at_once: how many take turns; when one has ended the next begins. None: all of them.
 
@@ -85,10 +83,11 @@ def train_together(
         if not turns:
             return
         for turn in list(turns):
-            results = turn.take()
-            if results is not None:
+            ended = turn.take()
+            if not turn.stack.alive:
                 turns.remove(turn)
-                yield turn.number, results
+            for run, result in ended:
+                yield turn.number, run, result
 
 
 def _stream(device: str, at_once: int | None) -> torch.cuda.Stream | None:
@@ -115,26 +114,24 @@ class _Turns:
         with torch.cuda.stream(stream):
             self.stack = Stack(graphs, stacking.runs, stacking.metric, stream)
         self.epochs = self.stack.run(stacking.on_epoch)
-        self.seconds = time.perf_counter() - start
+        self.seconds = [0.0] * len(stacking.runs)
+        self._charge(self.stack.running, time.perf_counter() - start)
 
-    def take(self) -> list[Outcome] | None:
-        """One epoch; the results, if there is none left."""
-        start = time.perf_counter()
+    def take(self) -> list[Ended]:
+        """One epoch; the runs that have been put away."""
+        start, running = time.perf_counter(), self.stack.running
         with torch.cuda.stream(self.stream):
-            more = next(self.epochs, self) is not self
-            results = None if more else self.stack.finish()
-        self.seconds += time.perf_counter() - start
-        if results is not None:
-            self._charge(results)
-        return results
+            ended = next(self.epochs)
+        self._charge(running, time.perf_counter() - start)
+        for number, result in ended:
+            if isinstance(result, Trained):
+                result.seconds, result.replicas = self.seconds[number], len(self.seconds)
+        return ended
 
-    def _charge(self, results: list[Outcome]) -> None:
-        """Each run has taken its share of the stack's time, by how many epochs it ran."""
-        trained = [result for result in results if isinstance(result, Trained)]
-        epochs = sum(len(result.curve) for result in trained)
-        for result in trained:
-            result.seconds = self.seconds * len(result.curve) / epochs
-            result.replicas = len(results)
+    def _charge(self, running: list[int], seconds: float) -> None:
+        """The runs that are running have each taken their part of the time."""
+        for number in running:
+            self.seconds[number] += seconds / len(running)
 
 
 def _check(graphs: PackedGraphs, runs: Sequence[Run]) -> None:

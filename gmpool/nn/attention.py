@@ -159,8 +159,7 @@ class SeedAttention(MultiHeadAttention):
         self, q: Tensor, x: Tensor | Columns, edges: AnyEdges, segments: Segments, want_a: bool
     ) -> tuple[Tensor, Tensor]:
         # Head by head: what is large, [N, K] each, is then never moved into another order.
-        keys = self.heads(self.to_key(x, edges)).unbind(1)  # H × [N, d]
-        values = self.heads(self.to_value(x, edges)).unbind(1)
+        keys, values = self._keys_and_values(x, edges)
         queries = (q * self.factor).unbind(1)  # H × [K, d]
         out, shares = [], []
         for k_h, v_h, q_h in zip(keys, values, queries, strict=True):
@@ -168,6 +167,19 @@ class SeedAttention(MultiHeadAttention):
             out.append(collect(a_h, v_h, segments))
             shares.append(a_h)
         return torch.cat(out), torch.cat(shares, dim=1) if want_a else shares[0][:0]
+
+    def _keys_and_values(
+        self, x: Tensor | Columns, edges: AnyEdges
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """H × [N, d] each; where they are linear in the same propagated rows, by one product."""
+        key, value, H = self.to_key, self.to_value, self.num_heads
+        if not (is_linear(key) and is_linear(value)):
+            return self.heads(key(x, edges)).unbind(1), self.heads(value(x, edges)).unbind(1)
+        z = key.shared_propagation(x, edges)
+        rows = z if isinstance(z, Tensor) else z[0] if len(z) == 1 else torch.cat(z, dim=1)
+        weight, bias = torch.cat([key.weight, value.weight]), torch.cat([key.bias, value.bias])
+        both = nn.functional.linear(rows, weight, bias).unflatten(1, (2 * H, -1)).unbind(1)
+        return both[:H], both[H:]
 
 
 def _not_yet_applied(conv: object, x: Tensor | Columns, edges: AnyEdges) -> Adjacency | None:
@@ -203,12 +215,10 @@ class RowAttention(MultiHeadAttention):
         return Attended(self.project(attend(q, k, v, segments, uniform or 0)), query)
 
     def _dense(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, size: int) -> Tensor:
+        q = self.factor * q  # rather than the scores, which are many
         q, k, v = (t.unflatten(0, (-1, size)).transpose(1, 2) for t in (q, k, v))  # [B, H, K, d]
         # A softmax runs along the last axis, where it is fast: the queries' or the keys'.
-        if self.softmax == "seeds":
-            a = (self.factor * (k @ q.mT)).softmax(3).mT
-        else:
-            a = (self.factor * (q @ k.mT)).softmax(3)
+        a = (k @ q.mT).softmax(3).mT if self.softmax == "seeds" else (q @ k.mT).softmax(3)
         return (a @ v).transpose(1, 2).flatten(2).flatten(0, 1)  # [B·K, D]
 
     def _ragged(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, _: int) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 from gmpool.data.batch import CSR, GraphBatch
 from gmpool.data.fixed import FixedBatch
 from gmpool.ops.adjacency import Adjacency, Edges, inverse
+from gmpool.ops.dense_graphs import DenseAdjacency, DenseGraphs
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
 
@@ -39,13 +40,29 @@ class BatchEdges(Edges):
 
     @cached_property
     def plain(self) -> Adjacency:
+        if (dense := _as_bits(self.graph_batch, normalised=False)) is not None:
+            return dense
         assert self.graph_batch.graph is not None
         return adjacency_of(self.graph_batch.graph)
 
     @cached_property
     def gcn(self) -> Adjacency:
+        if (dense := _as_bits(self.graph_batch, normalised=True)) is not None:
+            return dense
         assert self.graph_batch.gcn is not None
         return adjacency_of(self.graph_batch.gcn)
+
+    @cached_property
+    def bond_kinds(self) -> Tensor | None:  # type: ignore[override]
+        return self.graph_batch.bond_kinds
+
+    @cached_property
+    def plain_code(self) -> Tensor | None:  # type: ignore[override]
+        return self.graph_batch.graph_code
+
+    @cached_property
+    def gcn_code(self) -> Tensor | None:  # type: ignore[override]
+        return self.graph_batch.gcn_code
 
     @cached_property
     def from_source(self) -> Pattern:
@@ -60,6 +77,14 @@ def adjacency_of(csr: CSR) -> Adjacency:
     from_t = None if csr.t_perm is None else inverse(csr.t_perm)
     pattern = Pattern(csr.rowptr, csr.col, csr.t_rowptr, csr.t_col, csr.t_perm, from_t)
     return Adjacency(pattern, csr.weight)
+
+
+def _as_bits(batch: GraphBatch | FixedBatch, *, normalised: bool) -> DenseAdjacency | None:
+    """Â or A, for a batch that has no list of edges."""
+    if not isinstance(batch, FixedBatch) or batch.bits is None:
+        return None
+    *bits, scale = batch.bits
+    return DenseAdjacency(DenseGraphs(batch.ids, batch.ptr, *bits), scale if normalised else None)
 
 
 def batch_segments(batch: GraphBatch | FixedBatch) -> Segments:

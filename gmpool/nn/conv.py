@@ -67,11 +67,11 @@ class GCNConv(nn.Module):
 
     def forward(self, x: Tensor | Columns | OneHot, edges: AnyEdges) -> Tensor:
         if isinstance(x, OneHot):
-            return edges.gcn.matmul(x.linear(self.weight)).add_(self.bias)
+            return edges.gcn.matmul(x.linear(self.weight)) + self.bias
         if self.propagates_first:
             z = self.shared_propagation(x, edges)
             return self.transform(z[0] if len(z) == 1 else torch.cat(z, dim=1))
-        return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)).add_(self.bias)
+        return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)) + self.bias
 
 
 class IdentityConv(nn.Linear):

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
+from gmpool.ops import gpu
 from gmpool.ops.adjacency import Edges
+from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.sparse import spmm
 
 
@@ -43,6 +45,11 @@ class BondConv(nn.Module):
 
     def forward(self, x: Tensor, edges: Edges) -> Tensor:
         h = self.linear(x)
+        kinds = _few_kinds(edges, h)
+        if kinds is not None:
+            # All of it is Â's: r is what its self-loops carry, and its weights are the scales.
+            table, a = torch.cat([self.bonds(kinds), self.root[None]]), edges.gcn
+            return bond_messages(a.pattern, h, table, _known(edges.gcn_code), a.weight)
         p = edges.plain.pattern
         degree = (p.t_rowptr[1:] - p.t_rowptr[:-1] + 1).to(x.dtype)  # [N]
         scale = degree.rsqrt()[:, None]
@@ -66,14 +73,32 @@ class BondGINConv(nn.Module):
         self.bonds = MultiHotEmbedding(bond_sizes, dim)
 
     def forward(self, x: Tensor, edges: Edges) -> Tensor:
+        return self.mlp((1 + self.eps) * x + self._messages(x, edges))
+
+    def _messages(self, x: Tensor, edges: Edges) -> Tensor:
+        kinds = _few_kinds(edges, x)
+        if kinds is not None:
+            table, code = self.bonds(kinds), _known(edges.plain_code)
+            return bond_messages(edges.plain.pattern, x, table, code)
         message = torch.relu(spmm(edges.from_source, x) + self.bonds(_bonds_of(edges)))
-        return self.mlp((1 + self.eps) * x + spmm(edges.to_target, message))
+        return spmm(edges.to_target, message)
 
 
 BOND_CONVS: dict[str, Callable[[tuple[int, ...], int], nn.Module]] = {
     "gcn": BondConv,
     "gin": BondGINConv,
 }
+
+
+def _few_kinds(edges: Edges, x: Tensor) -> Tensor | None:
+    """The kinds of bonds, [C, Σ sizes], where one operator does all with them: on a GPU, and for
+    edges that know their kinds. Without them the convolutions read edge_attr, [E, Σ sizes]."""
+    return edges.bond_kinds if gpu.usable(x) else None
+
+
+def _known(code: Tensor | None) -> Tensor:
+    assert code is not None
+    return code
 
 
 def _bonds_of(edges: Edges) -> Tensor:

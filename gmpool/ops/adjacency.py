@@ -94,6 +94,14 @@ def gcn_edges(
 class Edges:
     """The edges of a ragged batch, in the two forms that convolutions ask for, each made once."""
 
+    bond_kinds: Tensor | None = None
+    """[C, Σ sizes]: the distinct rows of edge_attr, where it is known which of them each entry of
+    the two matrices has, and that it has the same seen from both ends."""
+    plain_code: Tensor | None = None
+    """[E]"""
+    gcn_code: Tensor | None = None
+    """[E + N]; self-loops have code C."""
+
     def __init__(
         self,
         edge_index: Tensor,

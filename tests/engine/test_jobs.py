@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,18 @@ def test_the_next_stack_is_made_when_one_has_ended() -> None:
             runs = [Run(job.dataset.folds[0], job.model, job.train, 42 + number)]
             yield Stacking(job.dataset.graphs, runs, job.metric)
 
-    for ended, (number, (result,)) in enumerate(train_together(stackings(), at_once=2)):
+    for ended, (number, _, result) in enumerate(train_together(stackings(), at_once=2)):
         assert len(begun) <= ended + 2 + 1, "two at a time"
         assert number in begun
         assert not isinstance(result, UserError)
     assert begun == [0, 1, 2, 3]
+
+
+def test_a_run_that_has_ended_does_not_wait_for_its_stack() -> None:
+    job, epochs = jobs()[1], []
+    configs = [replace(job.train, epochs=count) for count in (2, 60)]
+    runs = [Run(job.dataset.folds[0], job.model, config, 42) for config in configs]
+    stacking = Stacking(job.dataset.graphs, runs, job.metric, lambda e, _: epochs.append(e))
+    ended = [(run, len(epochs)) for _, run, _ in train_together([stacking])]
+    assert [run for run, _ in ended] == [0, 1]
+    assert ended[0][1] < ended[1][1] == 60

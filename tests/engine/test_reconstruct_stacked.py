@@ -77,13 +77,12 @@ def test_stacks_of_other_shapes_take_turns() -> None:
         Stacking(graphs, stack, "accuracy", lambda number, _, k=k: told.append((number, k)))
         for k, stack in enumerate(ratios)
     ]
-    results = dict(train_together(stackings))
+    results = {(stack, run): one for stack, run, one in train_together(stackings)}
     assert told[:6] == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
-    assert sorted(results) == [0, 1, 2]
-    for number, stack in enumerate(ratios):
-        for run, one in zip(stack, results[number], strict=True):
-            assert_equal(one, graphs, run, "accuracy")
-            assert one.replicas == 3
+    assert sorted(results) == [(stack, run) for stack in range(3) for run in range(3)]
+    for (stack, run), one in results.items():
+        assert_equal(one, graphs, ratios[stack][run], "accuracy")
+        assert one.replicas == 3
 
 
 def test_a_rate_stays_and_gradients_are_not_clipped() -> None:

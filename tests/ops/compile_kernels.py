@@ -15,6 +15,8 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 from gmpool.ops import gpu
+from gmpool.ops.bond_messages import bond_messages
+from gmpool.ops.dense_graphs import DenseGraphs, dense_product
 from gmpool.ops.grouped import collect, match, spread
 from gmpool.ops.seed_attention import seed_attention
 from gmpool.ops.segment import Segments
@@ -59,6 +61,32 @@ def attention(widths: list[int], heads: int, seeds: int, axis: str) -> None:
     torch.vmap(one)(z, m, c).sum().backward()
 
 
+def bonds(width: int, kinds: int, weighted: bool) -> None:
+    """Forward and backward of two replicas' messages, with four entries in each row."""
+    R, N = 2, 20
+    rowptr, col = torch.arange(0, 4 * N + 1, 4), torch.arange(4 * N) // 4
+    code = torch.zeros(4 * N, dtype=torch.uint8)
+    weight = torch.rand(4 * N) if weighted else None
+    x = torch.randn(R, N, width, requires_grad=True)
+    table = torch.randn(R, kinds, width, requires_grad=True)
+
+    def one(x: Tensor, table: Tensor) -> Tensor:
+        return bond_messages(Pattern(rowptr, col, rowptr, col), x, table, code, weight)
+
+    torch.vmap(one)(x, table).sum().backward()
+
+
+def dense(width: int, dtype: torch.dtype, normalised: bool) -> None:
+    """One graph of 40 nodes, with two words for each."""
+    ends = torch.tensor([0, 40])
+    graphs = DenseGraphs(ends[:1], ends, torch.zeros(80, dtype=torch.int32), ends, ends)
+    for tf32 in (False, True):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        dense_product(
+            graphs, torch.randn(40, width, dtype=dtype), torch.rand(40) if normalised else None
+        )
+
+
 def main() -> None:
     driver.set_active(NoDevice())  # type: ignore[arg-type]
     JITFunction.__getitem__ = compile_only  # type: ignore[method-assign]
@@ -73,6 +101,13 @@ def main() -> None:
     rowptr, E = torch.arange(0, 30_001, 1000), 30_000
     col = torch.randint(30, (E,))
     spmm(Pattern(rowptr, col, rowptr, col), z, torch.rand(E)).sum().backward()
+    bonds(128, 12, weighted=True)
+    bonds(33, 20, weighted=False)
+    dense(128, torch.float32, normalised=True)
+    dense(128, torch.bfloat16, normalised=True)
+    dense(128, torch.float32, normalised=False)
+    dense(33, torch.float16, normalised=True)
+    dense(7, torch.float32, normalised=False)
     weights, numbers = torch.randn(2, 100), torch.rand(2)
     adam_step(weights, weights, (weights, weights), numbers > 0, (numbers,) * 4, (0.9, 0.99, 1e-8))
 

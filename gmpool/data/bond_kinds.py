@@ -1,0 +1,69 @@
+"""The kinds of bonds in a set: what the OGB molecules have are a dozen of sixty combinations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gmpool.data.structure import Rows, features, local_ids
+
+if TYPE_CHECKING:
+    from gmpool.data.packed import PackedGraphs
+
+MOST = 63
+"""More kinds are not worth a table of them; with self-loops as one more they are a power of two."""
+
+
+class BondKinds(NamedTuple):
+    """The distinct rows of a set's edge_cat, and which of them each entry of its matrices has."""
+
+    rows: Tensor  # float32 [C, Σ edge_cat_sizes]: multi-hot, as edge_attr has them
+    graph: Tensor  # uint8 [E]: of the entries of the adjacency
+    gcn: Tensor  # uint8 [E + N]: of those of the normalised one, whose self-loops have C
+
+
+def bond_kinds(graphs: PackedGraphs) -> BondKinds | None:
+    """None where edges are more than kinds, or are not bonds: numbers or weights, too many kinds,
+    self-loops, edges that go one way or are of another kind on the way back."""
+    cat, more = graphs.edge_cat, (graphs.edge_float, graphs.edge_weight)
+    if cat is None or not len(cat) or any(t is not None for t in more):
+        return None
+    gcn = graphs._gcn_rows
+    has_loops = len(gcn.col) < len(cat) + graphs.num_nodes  # every node has exactly one in gcn
+    if has_loops or not graphs.symmetric:
+        return None
+    code = _numbered(cat, graphs.edge_cat_sizes)  # [E]
+    count = int(code.max()) + 1
+    if count > MOST or not torch.equal(code, code[_way_back(graphs)]):
+        return None
+    example = torch.zeros(count, dtype=torch.int64, device=cat.device)
+    example.scatter_(0, code, torch.arange(len(code), device=cat.device))
+    kinds = features(None, cat[example].long(), graphs.edge_cat_sizes, count)
+    small = code.to(torch.uint8)
+    is_bond = gcn.col != _target(gcn, graphs.node_ptr)
+    of_gcn = torch.full_like(gcn.col, count, dtype=torch.uint8).masked_scatter_(is_bond, small)
+    return BondKinds(kinds, small, of_gcn)
+
+
+def _numbered(cat: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Equal rows get equal numbers, 0 … C-1. [E, Ce] -> int64 [E]"""
+    code = torch.zeros(len(cat), dtype=torch.int64, device=cat.device)
+    for column, size in zip(cat.unbind(1), sizes, strict=True):
+        code = torch.unique(code * size + column, return_inverse=True)[1]
+    return code
+
+
+def _way_back(graphs: PackedGraphs) -> Tensor:
+    """Where the reverse of each edge lies. [E]"""
+    perm, edge_ptr = graphs._reversed.perm, graphs._rows.edge_ptr
+    assert perm is not None
+    first = edge_ptr[:-1].repeat_interleave(edge_ptr.diff(), output_size=len(perm))
+    return first + perm
+
+
+def _target(rows: Rows, node_ptr: Tensor) -> Tensor:
+    """The row of each entry, counted inside its graph as col is. [E]"""
+    local = local_ids(node_ptr, rows.col.dtype)
+    return local.repeat_interleave(rows.row_ptr.diff(), output_size=len(rows.col))
