@@ -81,7 +81,8 @@ def test_training_follows_the_cpu(data_root: Path) -> None:
 
 def ring_with_kinds(n: int) -> Data:
     """Atoms of two categories and bonds of three, each bond with one kind seen from both ends."""
-    edges = torch.tensor([[i, (i + 1) % n] for i in range(n if n > 2 else 0)]).view(-1, 2)
+    ends = [[i, (i + 1) % n] for i in range(n if n > 2 else 0)]
+    edges = torch.tensor(ends, dtype=torch.int64).view(-1, 2)
     kinds = torch.stack([torch.randint(size, (len(edges),)) for size in (4, 3, 2)], dim=1)
     return Data(
         x=torch.stack([torch.randint(5, (n,)), torch.randint(3, (n,))], dim=1),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_sets import dataset
 
 from gmpool.config import RunSpec
 from gmpool.engine.cross_validate import Job
@@ -15,7 +16,6 @@ from gmpool.engine.stack import Run
 from gmpool.engine.stacked import Stacking, train_together
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError
-from tests.small_sets import dataset
 
 SHORT = {"epochs": 3, "batch_size": 4, "hidden_dim": 8}
 
