@@ -22,6 +22,8 @@ from gmpool.engine.train import AnyModelConfig, Trained
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 
+FEW_ROWS = 2**17
+"""Nodes in a step of a stack below which its kernels leave most of a large GPU idle."""
 OnEpoch = Callable[[int, int], None]
 
 
@@ -68,8 +70,9 @@ def train_together(
 
     at_once: how many take turns; when one has ended the next begins. None: all of them.
 
-    On a GPU each has a stream of its own, and while the host reads one stack's results the device
-    works for the others. On a CPU it is plain turns.
+    On a GPU each has a stream of its own, whose epoch is read when it is done: small stacks go
+    through many while a large one goes through one, and their kernels come first. On a CPU it is
+    plain turns.
     """
     waiting = enumerate(stackings)
     moved: dict[int, tuple[PackedGraphs, PackedGraphs]] = {}  # who has an id must be kept
@@ -79,10 +82,10 @@ def train_together(
             _check(stacking.graphs, stacking.runs)
             graphs = stacking.graphs
             _, there = moved.setdefault(id(graphs), (graphs, graphs.to(device)))
-            turns.append(_Turns(number, stacking, there, _stream(device, at_once)))
+            turns.append(_Turns(number, stacking, there, _stream(stacking, device, at_once)))
         if not turns:
             return
-        for turn in list(turns):
+        for turn in _ready(turns):
             ended = turn.take()
             if not turn.stack.alive:
                 turns.remove(turn)
@@ -90,17 +93,28 @@ def train_together(
                 yield turn.number, run, result
 
 
-def _stream(device: str, at_once: int | None) -> torch.cuda.Stream | None:
+def _stream(stacking: Stacking, device: str, at_once: int | None) -> torch.cuda.Stream | None:
     """For a stack that others run beside."""
     if at_once == 1 or torch.device(device).type != "cuda":
         return None
-    stream = torch.cuda.Stream(device)
+    rows = len(stacking.runs) * stacking.runs[0].train.batch_size * stacking.graphs.mean_nodes
+    stream = torch.cuda.Stream(device, priority=-1 if rows < FEW_ROWS else 0)
     stream.wait_stream(torch.cuda.current_stream(device))  # which holds the graphs
     return stream
 
 
+def _ready(turns: list[_Turns]) -> list[_Turns]:
+    """Those whose epoch is done, when there are any."""
+    while len(turns) > 1:
+        ready = [turn for turn in turns if turn.is_ready]
+        if ready:
+            return ready
+        time.sleep(1e-4)
+    return list(turns)
+
+
 class _Turns:
-    """A stack, its stream, and the time that its turns took."""
+    """A stack, its stream, and how long its runs have taken."""
 
     def __init__(
         self,
@@ -109,29 +123,39 @@ class _Turns:
         graphs: PackedGraphs,
         stream: torch.cuda.Stream | None,
     ) -> None:
-        start = time.perf_counter()
-        self.number, self.stream = number, stream
+        self.number, self.stream, self.charged = number, stream, time.perf_counter()
         with torch.cuda.stream(stream):
             self.stack = Stack(graphs, stacking.runs, stacking.metric, stream)
         self.epochs = self.stack.run(stacking.on_epoch)
+        self.done: torch.cuda.Event | None = None
         self.seconds = [0.0] * len(stacking.runs)
-        self._charge(self.stack.running, time.perf_counter() - start)
+        self._charge(self.stack.running)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the device has done what it was last given."""
+        return self.done is None or self.done.query()
 
     def take(self) -> list[Ended]:
         """One epoch; the runs that have been put away."""
-        start, running = time.perf_counter(), self.stack.running
+        running = self.stack.running
         with torch.cuda.stream(self.stream):
             ended = next(self.epochs)
-        self._charge(running, time.perf_counter() - start)
+            if self.stream is not None:
+                self.done = self.stream.record_event()
+        self._charge(running)
         for number, result in ended:
             if isinstance(result, Trained):
                 result.seconds, result.replicas = self.seconds[number], len(self.seconds)
         return ended
 
-    def _charge(self, running: list[int], seconds: float) -> None:
-        """The runs that are running have each taken their part of the time."""
+    def _charge(self, running: list[int]) -> None:
+        """The runs that are running have each taken their part of the time since the last turn,
+        whoever else the device has worked for in it."""
+        now = time.perf_counter()
         for number in running:
-            self.seconds[number] += seconds / len(running)
+            self.seconds[number] += (now - self.charged) / len(running)
+        self.charged = now
 
 
 def _check(graphs: PackedGraphs, runs: Sequence[Run]) -> None:
