@@ -59,3 +59,17 @@ def split(count: int = 24) -> Split:
     """Half for training, a quarter each for validation and test."""
     ids = torch.arange(count)
     return Split(ids[: count // 2], ids[count // 2 : 3 * count // 4], ids[3 * count // 4 :])
+
+
+def ring_molecule(n: int, y: int = 0) -> Data:
+    """Atoms of two categories and bonds of three, each bond with one kind seen from both ends. It
+    stands for a molecule where there is no RDKit to read one."""
+    ends = [[i, (i + 1) % n] for i in range(n if n > 2 else 0)]
+    edges = torch.tensor(ends, dtype=torch.int64).view(-1, 2)
+    kinds = torch.stack([torch.randint(size, (len(edges),)) for size in (4, 3, 2)], dim=1)
+    return Data(
+        x=torch.stack([torch.randint(5, (n,)), torch.randint(3, (n,))], dim=1),
+        edge_index=torch.cat([edges, edges.flip(1)]).t().contiguous(),
+        edge_attr=torch.cat([kinds, kinds]),
+        y=torch.tensor([y]),
+    )

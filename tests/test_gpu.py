@@ -10,7 +10,7 @@ import torch
 from dense_sets import dense_set
 from graphs import random_batch
 from small_graphs import atoms
-from torch_geometric.data import Data
+from small_sets import ring_molecule
 
 from gmpool import GraphMultisetTransformer
 from gmpool.config import AutoencoderConfig, ModelConfig, ReconstructTrainConfig, TrainConfig
@@ -79,23 +79,11 @@ def test_training_follows_the_cpu(data_root: Path) -> None:
         assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-3)
 
 
-def ring_with_kinds(n: int) -> Data:
-    """Atoms of two categories and bonds of three, each bond with one kind seen from both ends."""
-    ends = [[i, (i + 1) % n] for i in range(n if n > 2 else 0)]
-    edges = torch.tensor(ends, dtype=torch.int64).view(-1, 2)
-    kinds = torch.stack([torch.randint(size, (len(edges),)) for size in (4, 3, 2)], dim=1)
-    return Data(
-        x=torch.stack([torch.randint(5, (n,)), torch.randint(3, (n,))], dim=1),
-        edge_index=torch.cat([edges, edges.flip(1)]).t().contiguous(),
-        edge_attr=torch.cat([kinds, kinds]),
-    )
-
-
 @pytest.mark.parametrize("conv", ["gcn", "gin"])
 def test_bonds_by_kind_are_bonds_by_features(conv: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of training with the fused messages, and with the composed ones."""
     torch.manual_seed(0)
-    graphs = PackedGraphs.from_pyg([ring_with_kinds(n) for n in (3, 6, 1, 40, 7, 12)]).to("cuda")
+    graphs = PackedGraphs.from_pyg([ring_molecule(n) for n in (3, 6, 1, 40, 7, 12)]).to("cuda")
     sizes = graphs.cat_sizes, graphs.edge_cat_sizes
     encoder = MoleculeEncoder(*sizes, 128, conv=conv).cuda()
     found = []

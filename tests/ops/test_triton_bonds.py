@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import test_triton
 import torch
+from small_sets import ring_molecule
 from test_bond_messages import Molecules, random_molecules, random_tree
 from test_triton import assert_as_exact, low_and_exact, with_gradients
 from torch import Tensor, nn
@@ -125,9 +126,9 @@ def test_no_edges_and_no_nodes(device: str) -> None:
 
 
 def molecules(device: str) -> PackedGraphs:
-    smiles = ["c1ccccc1C(=O)O", "C", "CC#N", "C/C=C/C", "[Na+].[Cl-]", "NCC(=O)CCl", "CCO", "C=C"]
-    y = torch.arange(len(smiles)) % 2
-    return PackedGraphs.from_smiles(smiles, y, task="multiclass").to(device)
+    torch.manual_seed(1)
+    sizes = (8, 1, 3, 4, 2, 7, 3, 12)
+    return PackedGraphs.from_pyg([ring_molecule(n, k % 2) for k, n in enumerate(sizes)]).to(device)
 
 
 def two_models(graphs: PackedGraphs, method: str, conv: str) -> list[Trainable]:
