@@ -1,6 +1,7 @@
 """Cross-validations of GMT as one program (`gmpool/engine/stacked.py`).
 
-side by side  ten folds of MUTAG, 40 epochs each, stacked and one after another, in turn
+side by side  ten folds of MUTAG, 40 epochs each, stacked and one after another, in turn; on a CPU
+              also in processes with one thread each, as many as there are cores
 full          on a GPU: ten folds × ten seeds with early stopping, in float32 and tf32
 growth        on a GPU: what an epoch of one replica costs when R of them are one program
 
@@ -23,18 +24,22 @@ from typing import Any
 import torch
 
 from benchmarks.timing import interleaved, row
+from gmpool.config import ModelConfig
 from gmpool.data import Dataset, load
-from gmpool.engine.cross_validate import settings_of
+from gmpool.engine.cross_validate import Job, settings_of
+from gmpool.engine.kernel import Fitted
 from gmpool.engine.provenance import device_name
 from gmpool.engine.stack import Run, Stack
 from gmpool.engine.stacked import train_stacked
 from gmpool.engine.train import Trained, train
+from gmpool.engine.workers import in_processes, usable_cores
 from gmpool.errors import UserError
 
 AUTHORS_SECONDS = {"MUTAG": 795, "PROTEINS": 3800}
 REPLICAS = (1, 10, 30, 100)
 EPOCHS, SEEDS = 40, 10
-Results = list[Trained | UserError]
+PEER, PROCESSES = "one after another", "a process per core"
+Results = Sequence[Trained | Fitted | UserError]
 
 
 def measure(root: Path | None = None) -> list[dict[str, Any]]:
@@ -60,27 +65,51 @@ def runs_of(dataset: Dataset, seeds: int = 1, **changes: Any) -> list[Run]:
 def side_by_side(
     dataset: Dataset, device: str, *, epochs: int = EPOCHS, rounds: int = 3
 ) -> list[dict[str, Any]]:
-    """Without early stopping, so that both do the same."""
+    """Without early stopping, so that all do the same."""
     runs, metric = runs_of(dataset, epochs=epochs, patience=None), str(dataset.metric)
     last: dict[str, Results] = {}
 
     def stacked(runs: Sequence[Run]) -> None:
-        last["ours"] = train_stacked(dataset.graphs, runs, metric=metric, device=device)
+        last["stacked"] = train_stacked(dataset.graphs, runs, metric=metric, device=device)
 
     def one_by_one(runs: Sequence[Run]) -> None:
-        last["peer"] = [
+        last[PEER] = [
             train(dataset.graphs, run.split, run.model, run.train, metric=metric, seed=run.seed,
                   device=device)
             for run in runs
         ]  # fmt: skip
 
-    sides = {"ours": stacked, "peer": one_by_one}
+    def in_workers(runs: Sequence[Run]) -> None:
+        last[PROCESSES] = trained_by_workers(dataset, runs)
+
+    sides = {"stacked": stacked, PEER: one_by_one}
+    if device == "cpu":
+        sides[PROCESSES] = in_workers
     for side in sides.values():
         side(shortened(runs))
     times = interleaved({w: partial(s, runs) for w, s in sides.items()}, rounds=rounds, warmup=0)
-    name = f"{dataset.name}, {len(runs)} folds of {epochs} epochs: stacked vs one after another"
-    facts = {"test": mean_test(last["ours"]), "peer_test": mean_test(last["peer"])}
-    return [row(name, times["ours"], times["peer"], "s", **facts, device=device_name(device))]
+    return [
+        row(
+            f"{dataset.name}, {len(runs)} folds of {epochs} epochs: {ours} vs {PEER}",
+            times[ours],
+            times[PEER],
+            "s",
+            test=mean_test(last[ours]),
+            peer_test=mean_test(last[PEER]),
+            device=device_name(device),
+        )
+        for ours in sides
+        if ours != PEER
+    ]
+
+
+def trained_by_workers(dataset: Dataset, runs: Sequence[Run]) -> Results:
+    """All folds of one seed, a process for each core."""
+    one, folds = runs[0], tuple(range(1, len(runs) + 1))
+    assert isinstance(one.model, ModelConfig)
+    job = Job(dataset, one.model, one.train, folds, (one.seed,))
+    done = in_processes([(job, job.specs())], usable_cores())
+    return [r if isinstance(r, UserError) else r[0] for _, _, r in done]
 
 
 def shortened(runs: Sequence[Run]) -> list[Run]:

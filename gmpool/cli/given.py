@@ -12,6 +12,7 @@ import typer
 from gmpool.data import CATALOGUE, Dataset, PackedGraphs, load, load_table
 from gmpool.data.table import SUFFIXES
 from gmpool.data.tu import read_tu
+from gmpool.engine.workers import usable_cores
 from gmpool.errors import UserError
 
 DataRoot = Annotated[
@@ -32,6 +33,13 @@ ReplicasOption = Annotated[
     typer.Option(
         "--replicas",
         help="How many runs are one program: auto, or a number; default auto on a GPU, else 1.",
+    ),
+]
+WorkersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--workers",
+        help="CPU: so many runs at a time, each in a process with one thread; auto: one per core.",
     ),
 ]
 Tf32Flag = Annotated[
@@ -99,6 +107,21 @@ def replicas_wanted(given: str | None, device: str) -> int | None:
         return None
     if not given.isdecimal() or int(given) < 1:
         raise UserError(f"--replicas takes auto or a number from 1 on, got {given!r}")
+    return int(given)
+
+
+def workers_wanted(given: str | None, device: str, replicas: str | None) -> int:
+    """How many processes do runs; 1: this one does them all."""
+    if given is None:
+        return 1
+    if device != "cpu":
+        raise UserError(f"--workers is for the CPU; this runs on {device}: use --replicas there")
+    if replicas is not None:
+        raise UserError("--workers and --replicas are two ways to do many runs at once: take one")
+    if given == "auto":
+        return usable_cores()
+    if not given.isdecimal() or int(given) < 1:
+        raise UserError(f"--workers takes auto or a number from 1 on, got {given!r}")
     return int(given)
 
 

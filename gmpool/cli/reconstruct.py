@@ -15,10 +15,12 @@ from gmpool.cli.given import (
     SkipOption,
     SmilesOption,
     Tf32Flag,
+    WorkersOption,
     allow_tf32,
     replicas_wanted,
     settings_from,
     usable_device,
+    workers_wanted,
 )
 from gmpool.cli.resumable import resumable
 from gmpool.data import Dataset
@@ -74,6 +76,7 @@ def reconstruct(
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
     replicas: ReplicasOption = None,
+    workers: WorkersOption = None,
     tf32: Tf32Flag = False,
     data: DataRoot = None,
     to: Annotated[
@@ -97,6 +100,7 @@ def reconstruct(
     say_left_out(chosen.skipped)
     device = usable_device(device)
     together = replicas_wanted(replicas, device)
+    processes = workers_wanted(workers, device, replicas)
     allow_tf32(tf32, device)
     settings = settings_from(option or [])
     for flag in ("ratio", "objective"):
@@ -121,7 +125,13 @@ def reconstruct(
         resumable(runs, len(keys), lambda finished: sum(key in finished for key in keys)),
     ):
         rows = run_reconstructions(
-            jobs, runs, device=device, watcher=bars, replicas=together, keep_models=to / "models"
+            jobs,
+            runs,
+            device=device,
+            watcher=bars,
+            replicas=together,
+            workers=processes,
+            keep_models=to / "models",
         )
     tallied = tallies(rows, seeds=seeds)
     _draw(rows, tallied, chosen, to)

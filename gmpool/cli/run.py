@@ -20,9 +20,11 @@ from gmpool.cli.given import (
     ReplicasOption,
     StoreOption,
     Tf32Flag,
+    WorkersOption,
     allow_tf32,
     replicas_wanted,
     usable_device,
+    workers_wanted,
 )
 from gmpool.cli.resumable import resumable
 from gmpool.engine.cell import Cell
@@ -44,6 +46,7 @@ def run(
     data: DataRoot = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
     replicas: ReplicasOption = None,
+    workers: WorkersOption = None,
     side_by_side: Annotated[
         int | None,
         typer.Option(
@@ -73,6 +76,7 @@ def run(
     """Do the runs of a plan that are not recorded yet."""
     device = usable_device(device)
     together = replicas_wanted(replicas, device)
+    processes = workers_wanted(workers, device, replicas)
     _check_side_by_side(side_by_side, device)
     allow_tf32(tf32, device)
     chosen = _part_of(read_plan(plan), only_dataset or [], only_method or [], seeds)
@@ -89,8 +93,16 @@ def run(
     if not dry_run:
         to_do = [cost.cell for cost in costs if cost.to_do or keep_models]
         kept = store / "models" if keep_models else None
-        how = {"device": device, "replicas": together, "side_by_side": side_by_side}
-        failures = _do(to_do, runs, root=data, keep_models=kept, **how)
+        failures = _do(
+            to_do,
+            runs,
+            device=device,
+            replicas=together,
+            side_by_side=side_by_side,
+            workers=processes,
+            root=data,
+            keep_models=kept,
+        )
         costs = expected(cells, runs.finished().values(), device_name(device))
         for failure in failures:
             say(f"failed: {failure}")

@@ -19,11 +19,13 @@ from gmpool.cli.given import (
     SmilesOption,
     StoreOption,
     Tf32Flag,
+    WorkersOption,
     allow_tf32,
     labelled_data,
     replicas_wanted,
     settings_from,
     usable_device,
+    workers_wanted,
 )
 from gmpool.cli.resumable import resumable
 from gmpool.engine.cross_validate import Job, cross_validate
@@ -51,6 +53,7 @@ def train(
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
     replicas: ReplicasOption = None,
+    workers: WorkersOption = None,
     tf32: Tf32Flag = False,
     data: DataRoot = None,
     store: StoreOption = Path("runs"),
@@ -90,6 +93,7 @@ def train(
     say_left_out(chosen.skipped)
     device = usable_device(device)
     together = replicas_wanted(replicas, device)
+    processes = workers_wanted(workers, device, replicas)
     allow_tf32(tf32, device)
     settings = settings_from(option or [])
     jobs = [
@@ -114,7 +118,13 @@ def train(
     ):
         for job in jobs:
             rows += cross_validate(
-                job, runs, device=device, watcher=bars, save_to=save_model, replicas=together
+                job,
+                runs,
+                device=device,
+                watcher=bars,
+                save_to=save_model,
+                replicas=together,
+                workers=processes,
             )
     summaries = summarise(rows)
     if report is not None:

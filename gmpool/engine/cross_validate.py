@@ -159,14 +159,18 @@ def cross_validate(
     watcher: Watcher | None = None,
     save_to: Path | None = None,
     replicas: int | None = 1,
+    workers: int = 1,
 ) -> list[Row]:
     """Do the runs that the store does not hold yet (`run_jobs`); the rows of all, in order.
 
     save_to: also keep the weights of the run with the best validation score there. Weights are not
     in the store: recorded runs are done again for it.
     """
+    how: dict[str, Any] = {
+        "device": device, "watcher": watcher, "replicas": replicas, "workers": workers
+    }  # fmt: skip
     if save_to is None:
-        return run_jobs([job], store, device=device, watcher=watcher, replicas=replicas)
+        return run_jobs([job], store, **how)
     if is_kernel(job.model.method):
         raise UserError(
             f"{job.model.method} has no weights to save: it compares new graphs with those it "
@@ -181,15 +185,7 @@ def cross_validate(
             assert isinstance(trained.model, Trainable)
             save_model(trained.model, save_to, about={k: row[k] for k in ABOUT})
 
-    return run_jobs(
-        [job],
-        store,
-        device=device,
-        watcher=watcher,
-        replicas=replicas,
-        again=lambda _: True,
-        on_trained=keep_the_best,
-    )
+    return run_jobs([job], store, again=lambda _: True, on_trained=keep_the_best, **how)
 
 
 ABOUT = ("key", "dataset", "method", "seed", "fold", "metric", "test", "valid", "commit")

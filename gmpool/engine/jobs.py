@@ -13,6 +13,7 @@ from gmpool.engine.stack_size import largest_stack
 from gmpool.engine.stacked import Stacking, cannot_stack, train_together
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import AnyModelConfig, Epoch, Trained
+from gmpool.engine.workers import Done, in_processes
 from gmpool.errors import UserError
 
 
@@ -62,6 +63,7 @@ def run_jobs(
     watcher: Watcher | None = None,
     replicas: int | None = 1,
     at_once: int | None = 1,
+    workers: int = 1,
     again: Callable[[RunSpec], bool] | None = None,
     on_trained: Callable[[J, RunSpec, Trained | Fitted, Row], None] | None = None,
     on_failure: Callable[[J, RunSpec, UserError], None] | None = None,
@@ -72,6 +74,7 @@ def run_jobs(
     be stacked run one at a time, and the watcher is told.
     at_once: how many programs run side by side, which on a GPU overlap; None: all on a GPU, and one
     on a CPU, where turns would only delay the first results.
+    workers: how many runs a CPU does at a time, each in a process with one thread.
     again: recorded runs that are to be done again, with equal result, for `on_trained` to see.
     on_failure: told of a run that ended with a user's error, after which the others go on and the
     run has no row; without it the error is raised.
@@ -85,21 +88,39 @@ def run_jobs(
                 if spec not in left:
                     watcher.run_finished(spec, finished[spec.key], reused=True)
         to_do += [(job, left)] if left else []
-    for job, spec, outcome in _outcomes(to_do, device, watcher, replicas, at_once):
+    if workers > 1 and to_do:
+        done = in_processes(to_do, workers)
+    else:
+        done = _in_this_process(to_do, device, watcher, replicas, at_once)
+    for job, spec, outcome in done:
         if isinstance(outcome, UserError):
             if on_failure is None:
                 raise outcome
             on_failure(job, spec, outcome)
             continue
-        row = job.row(spec, outcome, device)
+        trained, row = outcome
         if spec.key not in finished:
             store.record(row)
             finished[spec.key] = row
         if on_trained:
-            on_trained(job, spec, outcome, row)
+            on_trained(job, spec, trained, row)
         if watcher:
             watcher.run_finished(spec, row, reused=False)
     return [finished[s.key] for job in jobs for s in job.specs() if s.key in finished]
+
+
+def _in_this_process(
+    to_do: Sequence[tuple[J, list[RunSpec]]],
+    device: str,
+    watcher: Watcher | None,
+    replicas: int | None,
+    at_once: int | None,
+) -> Iterator[tuple[J, RunSpec, Done | UserError]]:
+    for job, spec, trained in _outcomes(to_do, device, watcher, replicas, at_once):
+        if isinstance(trained, UserError):
+            yield job, spec, trained
+        else:
+            yield job, spec, (trained, job.row(spec, trained, device))
 
 
 def _outcomes(

@@ -120,6 +120,7 @@ def run_reconstructions(
     watcher: Watcher | None = None,
     replicas: int | None = 1,
     at_once: int | None = None,
+    workers: int = 1,
     keep_models: Path | None = None,
     on_failure: Callable[[ReconstructJob, RunSpec, UserError], None] | None = None,
 ) -> list[Row]:
@@ -145,6 +146,7 @@ def run_reconstructions(
         watcher=watcher,
         replicas=replicas,
         at_once=at_once,
+        workers=workers,
         again=is_missing,
         on_trained=None if keep_models is None else keep,
         on_failure=on_failure,

@@ -47,6 +47,7 @@ def run_cells(
     device: str = "cpu",
     replicas: int | None = 1,
     side_by_side: int | None = None,
+    workers: int = 1,
     root: Path | None = None,
     watcher: Watcher | None = None,
     on_cell: Callable[[Cell], None] | None = None,
@@ -56,13 +57,15 @@ def run_cells(
 
     side_by_side: how many programs a GPU works on at a time, whatever cells they belong to. None:
     one for classifications, and for reconstructions all those of one set by one method.
+    workers: how many runs a CPU does at a time, whatever cells they belong to.
     keep_models: a folder for the weights of reconstructions. A store that cannot be written ends
     it all: StoreError is raised.
     """
     failures: list[Failure] = []
     loaded: dict[str, Dataset | UserError] = {}
-    how = {"device": device, "replicas": replicas, "watcher": watcher}
-    for _, together in groupby(cells, _program if side_by_side is None else _task):
+    how = {"device": device, "replicas": replicas, "workers": workers, "watcher": watcher}
+    alone = side_by_side is None and workers == 1
+    for _, together in groupby(cells, _program if alone else _task):
         ready: list[tuple[Cell, Dataset]] = []
         for cell in together:
             if cell.dataset not in loaded:
