@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, is_linear, make_conv
+from gmpool.ops.add_bias import affine
 from gmpool.ops.adjacency import Adjacency, inverse
 from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.grouped import collect
@@ -178,7 +179,7 @@ class SeedAttention(MultiHeadAttention):
         z = key.shared_propagation(x, edges)
         rows = z if isinstance(z, Tensor) else z[0] if len(z) == 1 else torch.cat(z, dim=1)
         weight, bias = torch.cat([key.weight, value.weight]), torch.cat([key.bias, value.bias])
-        both = nn.functional.linear(rows, weight, bias).unflatten(1, (2 * H, -1)).unbind(1)
+        both = affine(rows, weight, bias).unflatten(1, (2 * H, -1)).unbind(1)
         return both[:H], both[H:]
 
 
@@ -209,7 +210,8 @@ class RowAttention(MultiHeadAttention):
 
     def forward(self, x: Tensor, segments: Segments, uniform: int | None = None) -> Attended:
         """x [N, D_in] -> out [N, D]; `uniform`: the rows per graph, if all have as many."""
-        query, key, value = self.to_query_key_value(x).chunk(3, dim=-1)  # each [N, D]
+        all_three = self.to_query_key_value
+        query, key, value = affine(x, all_three.weight, all_three.bias).chunk(3, dim=-1)  # [N, D]
         q, k, v = self.heads(query), self.heads(key), self.heads(value)  # [N, H, d]
         attend = self._ragged if uniform is None else self._dense
         return Attended(self.project(attend(q, k, v, segments, uniform or 0)), query)

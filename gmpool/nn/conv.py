@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns, plain
 from gmpool.nn.one_hot import OneHot
+from gmpool.nn.two_layers import TwoLayers
+from gmpool.ops.add_bias import add_bias, affine
 from gmpool.ops.adjacency import CoarseEdges, Edges
 
 AnyEdges = Edges | CoarseEdges
@@ -61,17 +63,21 @@ class GCNConv(nn.Module):
         out the propagation of the backward pass."""
         return self.weight.shape[1] <= self.weight.shape[0]
 
-    def transform(self, z: Tensor) -> Tensor:
+    def transform(self, z: Tensor, *, relu: bool = False) -> Tensor:
         """What follows the propagation. [N, in_dim] -> [N, out_dim]"""
-        return nn.functional.linear(z, self.weight, self.bias)
+        return affine(z, self.weight, self.bias, relu=relu)
 
-    def forward(self, x: Tensor | Columns | OneHot, edges: AnyEdges) -> Tensor:
-        if isinstance(x, OneHot):
-            return edges.gcn.matmul(x.linear(self.weight)) + self.bias
-        if self.propagates_first:
+    def forward(
+        self, x: Tensor | Columns | OneHot, edges: AnyEdges, *, relu: bool = False
+    ) -> Tensor:
+        if not isinstance(x, OneHot) and self.propagates_first:
             z = self.shared_propagation(x, edges)
-            return self.transform(z[0] if len(z) == 1 else torch.cat(z, dim=1))
-        return edges.gcn.matmul(nn.functional.linear(plain(x), self.weight)) + self.bias
+            return self.transform(z[0] if len(z) == 1 else torch.cat(z, dim=1), relu=relu)
+        if isinstance(x, OneHot):
+            rows = x.linear(self.weight)
+        else:
+            rows = nn.functional.linear(plain(x), self.weight)
+        return add_bias(edges.gcn.matmul(rows), self.bias, relu=relu)
 
 
 class IdentityConv(nn.Linear):
@@ -90,11 +96,11 @@ class GINConv(nn.Module):
     def __init__(self, in_dim: int, out_dim: int, *, eps: float = 0.0) -> None:
         super().__init__()
         self.eps = eps
-        self.mlp = nn.Sequential(nn.Linear(in_dim, out_dim), nn.ReLU(), nn.Linear(out_dim, out_dim))
+        self.mlp = TwoLayers(in_dim, out_dim, out_dim)
 
-    def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+    def forward(self, x: Tensor | Columns, edges: AnyEdges, *, relu: bool = False) -> Tensor:
         x = plain(x)
-        return self.mlp((1 + self.eps) * x + edges.plain.matmul(x))
+        return self.mlp((1 + self.eps) * x + edges.plain.matmul(x), relu=relu)
 
 
 class ForeignConv(nn.Module):
@@ -126,3 +132,11 @@ def make_conv(conv: str | ConvFactory | None, in_dim: int, out_dim: int) -> nn.M
     if conv not in CONVS:
         raise unknown("convolution", conv, [str(name) for name in CONVS])
     return CONVS[conv](in_dim, out_dim)
+
+
+def activated(conv: nn.Module, x: Tensor | OneHot, edges: AnyEdges) -> Tensor:
+    """The ReLU of a convolution, which ours do on the way."""
+    if not isinstance(conv, (GCNConv, GINConv)):
+        return torch.relu(conv(x, edges))
+    out: Tensor = conv(x, edges, relu=True)
+    return out

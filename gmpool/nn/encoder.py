@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns
-from gmpool.nn.conv import ConvFactory, GCNConv, make_conv
+from gmpool.nn.conv import ConvFactory, GCNConv, activated, make_conv
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
 from gmpool.nn.one_hot import OneHot
 from gmpool.ops.adjacency import Edges
@@ -49,9 +49,9 @@ class Encoder(nn.Module):
                 z = edges.gcn.matmul(x)
                 if layers:
                     propagated.append(z)
-                x = torch.relu_(conv.transform(z))  # in place: a linear map's output is its own
+                x = conv.transform(z, relu=True)
             else:
-                x = torch.relu(conv(x, edges))
+                x = activated(conv, x, edges)
             layers.append(x)
         return Columns(layers, propagated)
 

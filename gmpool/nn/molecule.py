@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
+from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops import gpu
+from gmpool.ops.add_bias import affine
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.sparse import spmm
@@ -44,7 +46,7 @@ class BondConv(nn.Module):
         self.bonds = MultiHotEmbedding(bond_sizes, dim)
 
     def forward(self, x: Tensor, edges: Edges) -> Tensor:
-        h = self.linear(x)
+        h = affine(x, self.linear.weight, self.linear.bias)
         kinds = _few_kinds(edges, h)
         if kinds is not None:
             # All of it is Â's: r is what its self-loops carry, and its weights are the scales.
@@ -69,7 +71,7 @@ class BondGINConv(nn.Module):
     def __init__(self, bond_sizes: tuple[int, ...], dim: int) -> None:
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(()))
-        self.mlp = nn.Sequential(nn.Linear(dim, 2 * dim), nn.ReLU(), nn.Linear(2 * dim, dim))
+        self.mlp = TwoLayers(dim, 2 * dim, dim)
         self.bonds = MultiHotEmbedding(bond_sizes, dim)
 
     def forward(self, x: Tensor, edges: Edges) -> Tensor:

@@ -15,6 +15,7 @@ from gmpool.nn.attention import Attended, RowAttention, SeedAttention
 from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory
 from gmpool.nn.dropout import Dropout
+from gmpool.ops.add_bias import affine
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.pooled import Pooled
@@ -38,7 +39,8 @@ class ResidualFeedForward(nn.Module):
     def forward(self, query: Tensor, attended: Attended) -> Tensor:
         start = query if self.residual == "query" else attended.query
         z = self.norm_in(start + self.dropout(attended.out))
-        return self.norm_out(z + self.dropout(torch.relu(self.linear(z))))
+        forward = affine(z, self.linear.weight, self.linear.bias, relu=True)
+        return self.norm_out(z + self.dropout(forward))
 
 
 class GMPool(nn.Module):

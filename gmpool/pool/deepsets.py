@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.method import METHODS, GraphSizes, Method
@@ -19,12 +20,8 @@ class DeepSets(Method):
     def __init__(self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None) -> None:
         super().__init__()
         self.out_dim = hidden_dim
-        self.of_node = _two_layers(in_dim, hidden_dim)
-        self.of_sum = _two_layers(hidden_dim, hidden_dim)
+        self.of_node = TwoLayers(in_dim, hidden_dim, hidden_dim)
+        self.of_sum = TwoLayers(hidden_dim, hidden_dim, hidden_dim)
 
     def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
         return Pooled(self.of_sum(segment_sum(self.of_node(x), segments)))
-
-
-def _two_layers(in_dim: int, out_dim: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(in_dim, out_dim), nn.ReLU(), nn.Linear(out_dim, out_dim))

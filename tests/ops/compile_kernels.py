@@ -6,6 +6,7 @@ compute capability 9.0. Prints the module and name of each kernel that was compi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 from gmpool.ops import gpu
+from gmpool.ops.add_bias import add_bias
 from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.dense_graphs import DenseGraphs, dense_product
 from gmpool.ops.grouped import collect, match, spread
@@ -76,6 +78,13 @@ def bonds(width: int, kinds: int, weighted: bool) -> None:
     torch.vmap(one)(x, table).sum().backward()
 
 
+def biases(width: int, dtype: torch.dtype) -> None:
+    """Of two replicas, with the ReLU and without."""
+    z, b = torch.randn(2, 40, width, dtype=dtype, requires_grad=True), torch.randn(2, width)
+    for relu in (False, True):
+        torch.vmap(partial(add_bias, relu=relu))(z, b.to(dtype)).sum().backward()
+
+
 def dense(width: int, dtype: torch.dtype, normalised: bool) -> None:
     """One graph of 40 nodes, with two words for each."""
     ends = torch.tensor([0, 40])
@@ -103,6 +112,8 @@ def main() -> None:
     spmm(Pattern(rowptr, col, rowptr, col), z, torch.rand(E)).sum().backward()
     bonds(128, 12, weighted=True)
     bonds(33, 20, weighted=False)
+    biases(128, torch.float32)
+    biases(33, torch.bfloat16)
     dense(128, torch.float32, normalised=True)
     dense(128, torch.bfloat16, normalised=True)
     dense(128, torch.float32, normalised=False)

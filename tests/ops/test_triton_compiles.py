@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("triton")
 KERNELS = {
     "triton_adam": ["_adam"],
+    "triton_add_bias": ["_forward", "_backward"],
     "triton_attention": ["_forward", "_merge"],
     "triton_attention_backward": ["_backward"],
     "triton_bonds": ["_forward", "_backward"],

@@ -1,0 +1,22 @@
+"""Linear, ReLU, linear."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from torch import Tensor, nn
+
+from gmpool.ops.add_bias import affine
+
+
+class TwoLayers(nn.Sequential):
+    """Two linear maps with a ReLU between them, and one after them if asked for."""
+
+    def __init__(self, in_dim: int, hidden_dim: int, out_dim: int) -> None:
+        super().__init__(nn.Linear(in_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, out_dim))
+
+    def forward(self, x: Tensor, *, relu: bool = False) -> Tensor:
+        """[N, in_dim] -> [N, out_dim]"""
+        first, second = cast(nn.Linear, self[0]), cast(nn.Linear, self[2])
+        inner = affine(x, first.weight, first.bias, relu=True)
+        return affine(inner, second.weight, second.bias, relu=relu)
