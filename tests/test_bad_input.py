@@ -19,7 +19,7 @@ from small_sets import FLAGS, TEN_MOLECULES, classes, rings_and_paths
 
 from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs
-from gmpool.engine import checkpoint, cross_validate
+from gmpool.engine import checkpoint, jobs
 from gmpool.engine.checkpoint import save_model
 from gmpool.errors import DataError
 from gmpool.tasks.classify import GraphModel
@@ -271,7 +271,7 @@ def test_disk_full_when_a_row_is_recorded(gmpool_cli: Cli, monkeypatch: pytest.M
 
 def test_ctrl_c_while_training(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a signal to a process it is in engine/test_resume.py; here in the second of three runs."""
-    runs, true = [], cross_validate.train
+    runs, true = [], jobs.train
 
     def interrupted(*args: object, **options: object) -> object:
         runs.append(options["seed"])
@@ -279,7 +279,7 @@ def test_ctrl_c_while_training(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch)
             raise KeyboardInterrupt
         return true(*args, **options)
 
-    monkeypatch.setattr(cross_validate, "train", interrupted)
+    monkeypatch.setattr(jobs, "train", interrupted)
     said = gmpool_cli("train", "MUTAG", "--folds", 3, *FLAGS, "--json")
     assert (said.code, said.out) == (130, "")
     assert "stopped: 1 of 3 runs are recorded in runs" in said.err

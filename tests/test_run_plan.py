@@ -11,7 +11,7 @@ import pytest
 from own_set import write_set
 from small_sets import OPTIONS
 
-from gmpool.engine import cross_validate, run_plan
+from gmpool.engine import jobs, run_plan
 from gmpool.engine.plan import shipped_plans
 from gmpool.errors import MissingPackage
 
@@ -204,7 +204,7 @@ def test_a_line_that_diverges_does_not_stop_the_others(gmpool_cli: Cli) -> None:
 def test_one_failing_run_does_not_stop_its_line(
     gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true, calls = cross_validate.train, []
+    true, calls = jobs.train, []
 
     def sometimes(*args: Any, **options: Any) -> Any:
         calls.append(options["seed"])
@@ -212,7 +212,7 @@ def test_one_failing_run_does_not_stop_its_line(
             raise MissingPackage("grakel", "demo", "this run")
         return true(*args, **options)
 
-    monkeypatch.setattr(cross_validate, "train", sometimes)
+    monkeypatch.setattr(jobs, "train", sometimes)
     said = gmpool_cli(*RUN, "--only-method", "mean")
     assert said.code == 2
     assert "failed: mean on SHAPES, 1 of 4 run(s), the first with seed 42 fold 2:" in said.err
@@ -247,7 +247,7 @@ def test_each_set_is_loaded_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatc
 
 
 def test_ctrl_c_says_what_is_kept(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    true, calls = cross_validate.train, []
+    true, calls = jobs.train, []
 
     def interrupted(*args: Any, **options: Any) -> Any:
         calls.append(options["seed"])
@@ -256,7 +256,7 @@ def test_ctrl_c_says_what_is_kept(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPat
         return true(*args, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(cross_validate, "train", interrupted)
+        patched.setattr(jobs, "train", interrupted)
         said = gmpool_cli(*RUN)
     assert said.code == 130
     assert "stopped: 3 of 8 runs are recorded in runs" in said.err

@@ -12,11 +12,11 @@ from typing import Any
 from gmpool.config import ModelConfig, RunSpec, TrainConfig, configure
 from gmpool.data import Dataset, Split
 from gmpool.engine.checkpoint import save_model
-from gmpool.engine.jobs import Watcher, run_jobs
+from gmpool.engine.jobs import Watcher, run_jobs, train_run
 from gmpool.engine.kernel import Fitted, fit_kernel, is_kernel
 from gmpool.engine.rows import curve_of, run_row
 from gmpool.engine.store import Row, RunStore
-from gmpool.engine.train import Epoch, Trained, train
+from gmpool.engine.train import Epoch, Trained
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_options
 from gmpool.tasks.trainable import Trainable
@@ -84,19 +84,10 @@ class Job:
     def train_alone(
         self, spec: RunSpec, device: str, on_epoch: Callable[[Epoch], None] | None
     ) -> Trained | Fitted:
-        graphs, split = self.dataset.graphs, self.split_of(spec)
-        if is_kernel(self.model.method):
-            return fit_kernel(graphs, split, self.model, metric=self.metric)
-        return train(
-            graphs,
-            split,
-            self.model,
-            self.train,
-            metric=self.metric,
-            seed=spec.seed,
-            device=device,
-            on_epoch=on_epoch,
-        )
+        if not is_kernel(self.model.method):
+            return train_run(self, spec, device, on_epoch)
+        split = self.split_of(spec)
+        return fit_kernel(self.dataset.graphs, split, self.model, metric=self.metric)
 
     def row(self, spec: RunSpec, trained: Trained | Fitted, device: str) -> Row:
         best = trained.best

@@ -12,7 +12,7 @@ from gmpool.engine.stack import Run
 from gmpool.engine.stack_size import largest_stack
 from gmpool.engine.stacked import Stacking, cannot_stack, train_together
 from gmpool.engine.store import Row, RunStore
-from gmpool.engine.train import AnyModelConfig, Epoch, Trained
+from gmpool.engine.train import AnyModelConfig, Epoch, Trained, train
 from gmpool.engine.workers import Done, in_processes
 from gmpool.errors import UserError
 
@@ -158,6 +158,22 @@ def _outcomes(
     for number, run, outcome in train_together(stackings, device=device, at_once=at_once):
         job, specs = stacks[number]
         yield job, specs[run], outcome
+
+
+def train_run(
+    job: AnyJob, spec: RunSpec, device: str, on_epoch: Callable[[Epoch], None] | None
+) -> Trained:
+    """One run of a network, in this process."""
+    return train(
+        job.dataset.graphs,
+        job.split_of(spec),
+        spec.model,
+        spec.train,
+        metric=job.metric,
+        seed=spec.seed,
+        device=device,
+        on_epoch=on_epoch,
+    )
 
 
 def _alone(

@@ -12,12 +12,12 @@ from typing import Any
 from gmpool.config import AutoencoderConfig, ReconstructTrainConfig, RunSpec
 from gmpool.data import Dataset, PackedGraphs, Split
 from gmpool.engine.checkpoint import save_model
-from gmpool.engine.jobs import Watcher, run_jobs
+from gmpool.engine.jobs import Watcher, run_jobs, train_run
 from gmpool.engine.kernel import Fitted
 from gmpool.engine.predictions import pack_predictions
 from gmpool.engine.rows import curve_of, run_row
 from gmpool.engine.store import Row, RunStore
-from gmpool.engine.train import Epoch, Trained, train
+from gmpool.engine.train import Epoch, Trained
 from gmpool.errors import UserError
 from gmpool.tasks.chemistry import molecule_scores
 from gmpool.tasks.rebuild import rebuild
@@ -83,16 +83,7 @@ class ReconstructJob:
     def train_alone(
         self, spec: RunSpec, device: str, on_epoch: Callable[[Epoch], None] | None
     ) -> Trained:
-        return train(
-            self.dataset.graphs,
-            self.split,
-            self.model,
-            self.train,
-            metric=self.metric,
-            seed=spec.seed,
-            device=device,
-            on_epoch=on_epoch,
-        )
+        return train_run(self, spec, device, on_epoch)
 
     def row(self, spec: RunSpec, trained: Trained | Fitted, device: str) -> Row:
         assert isinstance(trained.model, Autoencoder)
