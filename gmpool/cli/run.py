@@ -86,7 +86,8 @@ def run(
             f"gmpool train --save-model keeps a classifier"
         )
     cells, runs = chosen.cells(), RunStore(store)
-    costs = expected(cells, runs.finished().values(), device_name(device))
+    where = device_name(device, threads=None if processes == 1 else 1)
+    costs = expected(cells, runs.finished().values(), where, processes)
     if not json_:
         out.print(_cost_table(chosen, costs))
     failures: list[Failure] = []
@@ -103,7 +104,7 @@ def run(
             root=data,
             keep_models=kept,
         )
-        costs = expected(cells, runs.finished().values(), device_name(device))
+        costs = expected(cells, runs.finished().values(), where, processes)
         for failure in failures:
             say(f"failed: {failure}")
         say(_ending(plan, store, costs))

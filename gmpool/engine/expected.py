@@ -39,8 +39,10 @@ class Expected:
         }
 
 
-def expected(cells: Sequence[Cell], rows: Iterable[Row], device: str) -> list[Expected]:
-    """device: as rows name it."""
+def expected(
+    cells: Sequence[Cell], rows: Iterable[Row], device: str, workers: int = 1
+) -> list[Expected]:
+    """device: as rows name it. workers: how many runs are done at a time."""
     kinds: dict[tuple[str, str], list[Row]] = {(cell.task, cell.line.method): [] for cell in cells}
     for row in rows:
         if (row["task"], row["method"]) in kinds:
@@ -53,7 +55,8 @@ def expected(cells: Sequence[Cell], rows: Iterable[Row], device: str) -> list[Ex
         here = [row for row in alike if row["device"] == device]
         same = _same_settings(cell, here)
         each = same or _scaled(cell, here)
-        seconds = to_do * statistics.fmean(each) if each else None if to_do else 0.0
+        share = to_do / min(workers, max(to_do, 1))
+        seconds = share * statistics.fmean(each) if each else None if to_do else 0.0
         found.append(Expected(cell, recorded, seconds, rough=bool(to_do and each and not same)))
     return found
 

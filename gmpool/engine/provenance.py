@@ -49,9 +49,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-def device_name(device: str) -> str:
+def device_name(device: str, threads: int | None = None) -> str:
+    """threads: of a CPU; None: as many as this process has."""
     if device.startswith("cuda"):
         tf32 = ", tf32" if torch.backends.cuda.matmul.allow_tf32 else ""
         return torch.cuda.get_device_name(device) + tf32
-    threads = torch.get_num_threads()
+    threads = threads or torch.get_num_threads()
     return f"{platform.machine()} CPU, {threads} thread{'' if threads == 1 else 's'}"

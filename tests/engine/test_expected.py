@@ -46,6 +46,13 @@ def test_runs_with_the_same_settings() -> None:
     assert (found.seconds, found.rough) == (18 * 11.0, False)
 
 
+def test_runs_that_are_done_at_a_time_share_it() -> None:
+    (found,) = expected([CELL], [row()], HERE, workers=4)
+    assert found.seconds == 19 * 8.0 / 4
+    (few,) = expected([replace(CELL, seeds=(42,), folds=2)], [row()], HERE, workers=4)
+    assert few.seconds == 8.0
+
+
 def test_another_device_says_nothing_of_time() -> None:
     found = of(row(device="a GPU"))
     assert (found.recorded, found.seconds) == (1, None)
