@@ -24,9 +24,9 @@ WORDS = [
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def start(store: Path) -> subprocess.Popen[str]:
+def start(store: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "gmpool", *WORDS, "--store", str(store)],
+        [sys.executable, "-m", "gmpool", *WORDS, *more, "--store", str(store)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -107,3 +107,22 @@ def test_ctrl_c_says_what_is_kept_and_loses_nothing(
     assert "Traceback" not in err
     finish(tmp_path)
     assert content(tmp_path) == uninterrupted
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_who_started_them(
+    how: signal.Signals,
+    uninterrupted: list[dict[str, Any]],
+    finish: Callable[[Path], Any],
+    tmp_path: Path,
+) -> None:
+    process = start(tmp_path, "--workers", "2")
+    wait_for_rows(process, tmp_path, 1)
+    process.send_signal(how)
+    # Whoever is left keeps its end of the pipes, and this waits for it.
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == (130 if how == signal.SIGINT else -how)
+    assert "Traceback" not in err
+    finish(tmp_path)
+    found = sorted(content(tmp_path), key=lambda row: row["fold"])
+    assert found == uninterrupted, "processes do the same, in their own order"
