@@ -24,6 +24,14 @@ class Adjacency:
         """[N, D] -> [N, D]"""
         return spmm(self.pattern, x, self.weight)
 
+    def squares(self, num_nodes: int) -> Tensor:
+        """Σ_j A_ij² of each row. [N, 1]"""
+        rowptr, weight = self.pattern.rowptr, self.weight
+        if weight is None:
+            return (rowptr[1:] - rowptr[:-1])[:, None]
+        ones = torch.ones(num_nodes, 1, dtype=weight.dtype, device=weight.device)
+        return spmm(self.pattern, ones, weight.square())
+
     @property
     def transposed(self) -> Adjacency:
         weight, to_t = self.weight, self.pattern.to_t
@@ -180,12 +188,7 @@ class Edges:
 
     def squared_sum(self, segments: Segments) -> Tensor:
         """Σ A_ij² of each graph. [B]"""
-        pattern, weight = self.plain.pattern, self.plain.weight
-        if weight is None:
-            rows = (pattern.rowptr[1:] - pattern.rowptr[:-1])[:, None].to(self.dtype)
-        else:
-            ones = torch.ones(self.num_nodes, 1, dtype=weight.dtype, device=weight.device)
-            rows = spmm(pattern, ones, weight.square())
+        rows = self.plain.squares(self.num_nodes).to(self.dtype)
         return segment_sum(rows, segments)[:, 0]
 
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:

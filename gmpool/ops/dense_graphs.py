@@ -133,6 +133,11 @@ class DenseAdjacency(Adjacency):
         """[N, D] -> [N, D]"""
         return dense_product(self.graphs, x, self.scale)
 
+    def squares(self, num_nodes: int) -> Tensor:
+        """Of A: its entries are their own squares. [N, 1]"""
+        assert self.scale is None
+        return self.matmul(torch.ones(num_nodes, 1, device=self.graphs.words.device))
+
     @property
     def transposed(self) -> Adjacency:
         return self

@@ -91,7 +91,8 @@ def models(method: str, conv: str, hidden_dim: int = 16) -> list[GraphModel]:
 
 
 @pytest.mark.parametrize(
-    ("method", "conv"), [("gmt", "gcn"), ("gmt", "gin"), ("mean", "gcn"), ("gin", "gin")]
+    ("method", "conv"),
+    [("gmt", "gcn"), ("gmt", "gin"), ("mean", "gcn"), ("gin", "gin"), ("diffpool", "gcn")],
 )
 @pytest.mark.parametrize("slack", [0, 70])
 def test_a_network_gives_the_same_on_bits(
@@ -123,7 +124,7 @@ def test_a_network_gives_the_same_on_bits(
         ("mean", "gcn", True),
         ("gin", "gin", True),
         ("mincut", "gcn", True),
-        ("diffpool", "gcn", False),
+        ("diffpool", "gcn", True),
         ("sagpool", "gcn", False),
         ("structpool", "gcn", True),
     ],
