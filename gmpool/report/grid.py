@@ -138,8 +138,8 @@ def notes(comparison: Comparison, bold: str = "bold") -> list[str]:
             said.append("ʰ: not significantly worse after Holm's correction for the tests on a set")
     if any(s.scores and len(s.for_test) < 2 for s in scores):
         said.append(
-            f"significance needs at least two seeds: with one, only the best mean is {bold}, "
-            f"and that is no test"
+            f"significance needs at least two seeds: a line with one is not compared where two "
+            f"lines have more; where not, only the best mean is {bold}, and that is no test"
         )
     if "f" in marked:
         said.append("ᶠ: one seed only, the deviation is over folds")

@@ -77,9 +77,21 @@ UNTESTED = Verdict(False, False, None, None)
 def best_or_comparable(
     samples: Mapping[str, Sequence[float]], *, higher: bool
 ) -> dict[str, Verdict]:
-    """One verdict per method on one set. Without a test only the best mean is comparable."""
+    """One verdict per method on one set.
+
+    Where two methods or more have several scores, those with one are not compared: a mean of one
+    may be the best by chance. Elsewhere the best mean alone is comparable, without a test.
+    """
     if not samples:
         return {}
+    several = {name: scores for name, scores in samples.items() if len(scores) > 1}
+    if len(several) > 1:
+        outside = dict.fromkeys(samples.keys() - several.keys(), UNTESTED)
+        return {**outside, **_against_the_best(several, higher)}
+    return _against_the_best(samples, higher)
+
+
+def _against_the_best(samples: Mapping[str, Sequence[float]], higher: bool) -> dict[str, Verdict]:
     means = {name: statistics.fmean(scores) for name, scores in samples.items()}
     best = (max if higher else min)(means, key=means.__getitem__)
     tested = [

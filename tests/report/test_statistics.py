@@ -8,6 +8,7 @@ from scipy import stats
 from gmpool.report.paper import _tables
 from gmpool.report.statistics import (
     LEVEL,
+    UNTESTED,
     Sample,
     average_ranks,
     best_or_comparable,
@@ -87,6 +88,15 @@ def test_one_seed_is_not_tested() -> None:
         (True, True, None, None), (False, False, None, None), (True, True, None, None),
     ]  # fmt: skip
     assert best_or_comparable({}, higher=True) == {}
+
+
+def test_one_score_is_not_compared_with_several() -> None:
+    samples = {"lucky": [90.0], "a": [80.0, 80.2, 80.1], "b": [70.0, 70.1, 69.9]}
+    found = best_or_comparable(samples, higher=True)
+    assert found["lucky"] == UNTESTED
+    assert found["a"].comparable
+    assert not found["b"].comparable
+    assert found["b"].p is not None
 
 
 def test_average_ranks_with_ties() -> None:
