@@ -12,7 +12,8 @@ from typing import Literal
 from gmpool.data import store
 from gmpool.data.atom_types import ZINC_TYPES, AtomTypePacker
 from gmpool.data.catalogue import CATALOGUE
-from gmpool.data.packed import PackedGraphs, PathLike, Task
+from gmpool.data.forms import PathLike
+from gmpool.data.packed import PackedGraphs, Task
 from gmpool.data.sources import cache_dir, find, sha256, wrong_checksum
 from gmpool.data.splits import Split, random_split, stratified_folds, ten_folds
 from gmpool.data.table import SUFFIXES, read_csv

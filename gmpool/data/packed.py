@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,22 +14,19 @@ from gmpool.data import structure
 from gmpool.data.adjacency_bits import AdjacencyBits, adjacency_bits
 from gmpool.data.batch import GraphBatch, Ids
 from gmpool.data.bond_kinds import BondKinds, bond_kinds
+from gmpool.data.forms import OtherForms
 from gmpool.data.structure import Rows
 from gmpool.errors import DataError
 
 if TYPE_CHECKING:
-    import networkx as nx
-    from torch_geometric.data import Data
-
     from gmpool.data.chain import Chain
 
 DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32
-PathLike = str | os.PathLike[str]
 Task = Literal["multiclass", "binary", "regression"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PackedGraphs:
+class PackedGraphs(OtherForms):
     """G graphs with N nodes and E directed edges together, sorted by (graph, target, source).
 
     The in-edges of node i are positions ``row_ptr[i]:row_ptr[i+1]`` of ``col``, and ``col`` holds
@@ -260,68 +256,6 @@ class PackedGraphs:
 
         check.check(self)
         return self
-
-    # -- files and other forms ------------------------------------------------------------------
-
-    def save(self, path: PathLike) -> None:
-        """Writes one safetensors file, all or nothing."""
-        from gmpool.data import store
-
-        store.write(self, path)
-
-    @classmethod
-    def load(cls, path: PathLike, verify: bool = True) -> PackedGraphs:
-        """Memory-maps a file made by ``save``; ``verify`` recomputes its digest."""
-        from gmpool.data import store
-
-        return store.read(path, verify=verify)[0]
-
-    @classmethod
-    def from_tu(cls, path: PathLike, **options: Any) -> PackedGraphs:
-        """A TU folder or zip; options as in :func:`gmpool.data.tu.read_tu`."""
-        from gmpool.data.tu import read_tu
-
-        return read_tu(path, **options)
-
-    @classmethod
-    def from_smiles(cls, smiles: Sequence[str], y: Any = None, **options: Any) -> PackedGraphs:
-        """Molecules; options as in :func:`gmpool.data.molecules.from_smiles`."""
-        from gmpool.data.molecules import from_smiles
-
-        return from_smiles(smiles, y, **options)
-
-    @classmethod
-    def from_csv(cls, path: PathLike, **options: Any) -> PackedGraphs:
-        """A table of SMILES; options as in :func:`gmpool.data.table.read_csv`."""
-        from gmpool.data.table import read_csv
-
-        return read_csv(path, **options)[0]
-
-    @classmethod
-    def from_pyg(cls, graphs: Sequence[Data], **options: Any) -> PackedGraphs:
-        """PyG ``Data`` objects; options as in :func:`gmpool.data.convert.from_pyg`."""
-        from gmpool.data.convert import from_pyg
-
-        return from_pyg(graphs, **options)
-
-    def to_pyg(self, *, one_hot: bool = True) -> list[Data]:
-        """One PyG ``Data`` per graph; see :func:`gmpool.data.convert.to_pyg`."""
-        from gmpool.data.convert import to_pyg
-
-        return to_pyg(self, one_hot=one_hot)
-
-    @classmethod
-    def from_networkx(cls, graphs: Sequence[nx.Graph], **options: Any) -> PackedGraphs:
-        """NetworkX graphs; options as in :func:`gmpool.data.convert_networkx.from_networkx`."""
-        from gmpool.data.convert_networkx import from_networkx
-
-        return from_networkx(graphs, **options)
-
-    def to_networkx(self) -> list[nx.Graph]:
-        """One NetworkX graph each; see :func:`gmpool.data.convert_networkx.to_networkx`."""
-        from gmpool.data.convert_networkx import to_networkx
-
-        return to_networkx(self)
 
 
 def metadata(graphs: PackedGraphs) -> Mapping[str, Any]:

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from gmpool.data.check import check
-from gmpool.data.packed import PackedGraphs, PathLike, metadata
+from gmpool.data.forms import PathLike
+from gmpool.data.packed import PackedGraphs, metadata
 from gmpool.data.splits import Split
 from gmpool.errors import DataError
 

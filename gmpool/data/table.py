@@ -13,9 +13,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from gmpool.data.forms import PathLike
 from gmpool.data.labels import check_task, class_fields, label_fields
 from gmpool.data.molecules import SHOWN_ERRORS, BadSmiles, MoleculePacker
-from gmpool.data.packed import PackedGraphs, PathLike, Task
+from gmpool.data.packed import PackedGraphs, Task
 from gmpool.data.splits import Split, from_column
 from gmpool.errors import DataError, unknown
 

@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gmpool.data.forms import PathLike
 from gmpool.data.numbers import read_numbers
 from gmpool.data.pack import pack
-from gmpool.data.packed import PackedGraphs, PathLike
+from gmpool.data.packed import PackedGraphs
 from gmpool.data.structure import small_int
 from gmpool.errors import DataError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gmpool.data import CATALOGUE, Dataset, Split, generate, load, load_table, random_split
-from gmpool.data.packed import PathLike
+from gmpool.data.forms import PathLike
 from gmpool.data.table import SUFFIXES
 from gmpool.data.tu import read_tu
 from gmpool.errors import UserError
