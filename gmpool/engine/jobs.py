@@ -82,12 +82,14 @@ def run_jobs(
     finished = store.finished()
     to_do: list[tuple[J, list[RunSpec]]] = []
     for job in jobs:
-        left = [s for s in job.specs() if s.key not in finished or (again and again(s))]
-        if watcher:
-            for spec in job.specs():
-                if spec not in left:
-                    watcher.run_finished(spec, finished[spec.key], reused=True)
-        to_do += [(job, left)] if left else []
+        left = []
+        for spec in job.specs():
+            if spec.key not in finished or (again and again(spec)):
+                left.append(spec)
+            elif watcher:
+                watcher.run_finished(spec, finished[spec.key], reused=True)
+        if left:
+            to_do.append((job, left))
     if workers > 1 and to_do:
         done = in_processes(to_do, workers)
     else:
