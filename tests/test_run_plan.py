@@ -11,9 +11,10 @@ import pytest
 from own_set import write_set
 from small_sets import OPTIONS
 
+from gmpool.cli.run import check_side_by_side
 from gmpool.engine import jobs, run_plan
 from gmpool.engine.plan import shipped_plans
-from gmpool.errors import MissingPackage
+from gmpool.errors import MissingPackage, UserError
 
 Cli = Callable[..., Any]
 QUICK = "[options]\n" + "".join(f"{key} = {value}\n" for key, value in OPTIONS.items())
@@ -299,3 +300,9 @@ def test_programs_side_by_side_need_a_gpu(gmpool_cli: Cli, given: str, said: str
     refused = gmpool_cli(*RUN, "--side-by-side", given)
     assert refused.code == 2
     assert said in refused.err
+
+
+def test_programs_side_by_side_are_stacks() -> None:
+    with pytest.raises(UserError, match="--replicas 1 makes none"):
+        check_side_by_side(2, "cuda", 1)
+    check_side_by_side(2, "cuda", None)

@@ -77,7 +77,7 @@ def run(
     device = usable_device(device)
     together = replicas_wanted(replicas, device)
     processes = workers_wanted(workers, device, replicas)
-    _check_side_by_side(side_by_side, device)
+    check_side_by_side(side_by_side, device, together)
     allow_tf32(tf32, device)
     chosen = _part_of(read_plan(plan), only_dataset or [], only_method or [], seeds)
     if keep_models and chosen.task != "reconstruct":
@@ -175,13 +175,15 @@ def _total(costs: Sequence[Expected]) -> dict[str, Any]:
     }
 
 
-def _check_side_by_side(programs: int | None, device: str) -> None:
+def check_side_by_side(programs: int | None, device: str, replicas: int | None) -> None:
     if programs is None:
         return
     if programs < 1:
         raise UserError(f"--side-by-side takes a number from 1 on, got {programs}")
     if device == "cpu":
         raise UserError("--side-by-side is for a GPU; this runs on the CPU")
+    if replicas == 1:
+        raise UserError("--side-by-side is for stacks, and --replicas 1 makes none: leave one out")
 
 
 def _do(cells: Sequence[Cell], runs: RunStore, **how: Any) -> list[Failure]:

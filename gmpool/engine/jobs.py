@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Protocol, TypeVar
 
 from gmpool.config import RunSpec
@@ -90,24 +91,26 @@ def run_jobs(
                 watcher.run_finished(spec, finished[spec.key], reused=True)
         if left:
             to_do.append((job, left))
+    done: Generator[tuple[J, RunSpec, Done | UserError]]
     if workers > 1 and to_do:
         done = in_processes(to_do, workers)
     else:
         done = _in_this_process(to_do, device, watcher, replicas, at_once)
-    for job, spec, outcome in done:
-        if isinstance(outcome, UserError):
-            if on_failure is None:
-                raise outcome
-            on_failure(job, spec, outcome)
-            continue
-        trained, row = outcome
-        if spec.key not in finished:
-            store.record(row)
-            finished[spec.key] = row
-        if on_trained:
-            on_trained(job, spec, trained, row)
-        if watcher:
-            watcher.run_finished(spec, row, reused=False)
+    with closing(done):  # who fails here must not leave workers at work
+        for job, spec, outcome in done:
+            if isinstance(outcome, UserError):
+                if on_failure is None:
+                    raise outcome
+                on_failure(job, spec, outcome)
+                continue
+            trained, row = outcome
+            if spec.key not in finished:
+                store.record(row)
+                finished[spec.key] = row
+            if on_trained:
+                on_trained(job, spec, trained, row)
+            if watcher:
+                watcher.run_finished(spec, row, reused=False)
     return [finished[s.key] for job in jobs for s in job.specs() if s.key in finished]
 
 
@@ -117,7 +120,7 @@ def _in_this_process(
     watcher: Watcher | None,
     replicas: int | None,
     at_once: int | None,
-) -> Iterator[tuple[J, RunSpec, Done | UserError]]:
+) -> Generator[tuple[J, RunSpec, Done | UserError]]:
     for job, spec, trained in _outcomes(to_do, device, watcher, replicas, at_once):
         if isinstance(trained, UserError):
             yield job, spec, trained

@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, TypeVar
@@ -32,7 +32,7 @@ Done = tuple[Trained | Fitted, Row]
 
 def in_processes(
     to_do: Sequence[tuple[J, list[RunSpec]]], workers: int
-) -> Iterator[tuple[J, RunSpec, Done | UserError]]:
+) -> Generator[tuple[J, RunSpec, Done | UserError]]:
     """Train each run alone, so many at a time. Each as it comes: with its row, which says that it
     had one thread, or why it failed."""
     tasks = [(number, spec) for number, (_, specs) in enumerate(to_do) for spec in specs]

@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from gmpool.ops.gpu import num_programs, on_device
-from gmpool.ops.triton_grouped import block_of
+from gmpool.ops.triton_grouped import block_of, rowwise
 
 BLOCK, MAX_WIDTH, WARPS = 4096, 128, 4
 PROGRAMS_PER_SM = 8
@@ -60,13 +60,9 @@ def _backward(
     tl.store(at, tl.sum(total, 0), mask=d < D)
 
 
-def _rowwise(t: Tensor) -> Tensor:
-    return t if t.stride(1) == 1 else t.contiguous()
-
-
 def forward(z: Tensor, bias: Tensor, relu: bool) -> Tensor:
     """z [R·n, D], bias [R, D] -> [R·n, D]"""
-    (N, D), R, z = z.shape, bias.shape[0], _rowwise(z)
+    (N, D), R, z = z.shape, bias.shape[0], rowwise(z)
     y, rows_each, columns = z.new_empty(N, D), N // R, block_of(D, MAX_WIDTH)
     if y.numel() == 0:
         return y
@@ -81,7 +77,7 @@ def forward(z: Tensor, bias: Tensor, relu: bool) -> Tensor:
 
 def backward(y: Tensor, grad: Tensor, R: int) -> tuple[Tensor, Tensor]:
     """(∂z [R·n, D], ∂b [R, D]) of a ReLU whose values were y"""
-    (N, D), y, grad = y.shape, y.contiguous(), _rowwise(grad)
+    (N, D), y, grad = y.shape, y.contiguous(), rowwise(grad)
     if y.numel() == 0:
         return torch.zeros_like(y), y.new_zeros(R, D)
     dz, rows_each, columns = y.new_empty(N, D), N // R, block_of(D, MAX_WIDTH)

@@ -23,7 +23,7 @@ import triton.language as tl
 from torch import Tensor
 
 from gmpool.ops.gpu import num_programs, on_device
-from gmpool.ops.triton_grouped import block_of
+from gmpool.ops.triton_grouped import block_of, rowwise
 from gmpool.ops.triton_spmm import BLOCK, MAX_AHEAD, MAX_WIDTH, WARPS
 
 # Kinds that a program of the backward pass holds sums of, and entries of a row that it loads at
@@ -120,10 +120,6 @@ def _backward(
         tl.store(at, tl.sum(of_table[k], 0), mask=(d < D) & (first + k < C))
 
 
-def _rowwise(t: Tensor) -> Tensor:
-    return t if t.stride(1) == 1 else t.contiguous()
-
-
 def _inputs(x: Tensor, table: Tensor, code: Tensor, weight: Tensor | None) -> tuple[Any, ...]:
     """As the kernels read them; weights that are not there are never read."""
     w = x if weight is None else weight.contiguous()
@@ -141,7 +137,7 @@ def forward(
     x: Tensor, table: Tensor, code: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor
 ) -> Tensor:
     """x [N, D], table [R, C, D], code, weight and col [E], rowptr [N+1] -> [N, D]"""
-    (N, D), (R, C, _), x = x.shape, table.shape, _rowwise(x)
+    (N, D), (R, C, _), x = x.shape, table.shape, rowwise(x)
     if N * C * D == 0:
         return x.new_zeros(N, D)
     y, rows_each = x.new_empty(N, D), N // R
@@ -159,7 +155,7 @@ def backward(
     grad: Tensor,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(∂x [N, D], ∂T [R, C, D])"""
-    (N, D), (R, C, _), x, grad = x.shape, table.shape, _rowwise(x), _rowwise(grad)
+    (N, D), (R, C, _), x, grad = x.shape, table.shape, rowwise(x), rowwise(grad)
     if N * C * D == 0:
         return x.new_zeros(N, D), torch.zeros_like(table)
     dx, rows_each = x.new_empty(N, D), N // R

@@ -18,6 +18,7 @@ from torch import Tensor
 from gmpool.ops import gpu
 from gmpool.ops.dense_graphs import DenseGraphs
 from gmpool.ops.replicas import once
+from gmpool.ops.triton_grouped import rowwise
 
 ROWS = 64  # what four warps multiply at once
 WORD = tl.constexpr(32)
@@ -107,9 +108,7 @@ def _graph_of_tile(ptr: Tensor, tiles: int) -> Tensor:
 
 def product(graphs: DenseGraphs, x: Tensor, scale: Tensor | None) -> Tensor:
     """x [N, D] -> [N, D]"""
-    N, D = x.shape
-    if x.stride(1) != 1:
-        x = x.contiguous()
+    (N, D), x = x.shape, rowwise(x)
     y, ptr = x.new_empty(N, D), graphs.ptr
     tiles = N // ROWS + ptr.shape[0] - 1
     graph_of = once(ptr, ("graph of tile", ROWS), lambda: _graph_of_tile(ptr, tiles))

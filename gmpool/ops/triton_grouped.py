@@ -140,7 +140,7 @@ def _match(
             tl.store(at_out, acc.to(out.dtype.element_ty), mask=mask)
 
 
-def _rowwise(z: Tensor) -> Tensor:
+def rowwise(z: Tensor) -> Tensor:
     return z if z.stride(1) == 1 else z.contiguous()
 
 
@@ -149,7 +149,7 @@ def collect(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) -> list
     (N, H, K), B, a = a.shape, ptr.shape[0] - 1, a.contiguous()
     plan = Plan.of(N, B, CHUNK, a.device, PROGRAMS_PER_SM)
     outs = []
-    for z in map(_rowwise, blocks):
+    for z in map(rowwise, blocks):
         D = z.shape[1]
         out = z.new_empty(H, B, K, D)
         outs.append(out)
@@ -192,7 +192,7 @@ def match(zs: list[Tensor], os: list[Tensor], order: Tensor, ptr: Tensor) -> Ten
     out = zs[0].new_empty(N, H, K, dtype=torch.float32)
     plan = Plan.of(N, B, CHUNK, out.device, PROGRAMS_PER_SM)
     slots = block_of(H * K, MAX_SLOTS)
-    for i, (z, o) in enumerate(zip(map(_rowwise, zs), os, strict=True)):
+    for i, (z, o) in enumerate(zip(map(rowwise, zs), os, strict=True)):
         D = z.shape[1]
         with on_device(z):
             _match[(plan.programs, triton.cdiv(H * K, slots))](

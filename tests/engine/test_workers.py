@@ -66,6 +66,17 @@ def test_who_stops_looking_stops_the_workers() -> None:
     assert multiprocessing.active_children() == []
 
 
+def test_an_error_that_is_raised_stops_the_workers(tmp_path: Path) -> None:
+    """Else whoever caught it would wait for all other runs at its own end."""
+    wild, long = job("mean", lr=1e30), job("mean", epochs=100_000, patience=None)
+    with pytest.raises(UserError) as raised:
+        run_jobs([wild, long], RunStore(tmp_path), workers=2)
+    for child in multiprocessing.active_children():
+        child.join(timeout=10)
+    assert multiprocessing.active_children() == []
+    assert raised.tb is not None, "while the error, and with it the frame, is still kept"
+
+
 def test_a_worker_that_vanishes_is_reported(tmp_path: Path) -> None:
     vanishing = Vanishing(**vars(job("mean")))
     with pytest.raises(UserError, match="fewer --workers"):
