@@ -2,12 +2,17 @@
 
 The batches of this field are so small that two threads on one run wait for each other more than
 they work; two runs side by side do not.
+
+What goes to a worker and back goes as bytes. Left to themselves, processes would pass tensors on as
+open files in shared memory, of which a new process takes 256 at most, containers often have little,
+and which can be had only as long as the sender lives.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Generator, Sequence
@@ -41,13 +46,13 @@ def in_processes(
         min(workers, len(tasks)),
         mp_context=_context(),
         initializer=_begin,
-        initargs=([job for job, _ in to_do],),
+        initargs=(pickle.dumps([job for job, _ in to_do]),),
     )
     try:
         running = {pool.submit(_train, *task): task for task in tasks}
         for future in as_completed(running):
             number, spec = running[future]
-            yield to_do[number][0], spec, future.result()
+            yield to_do[number][0], spec, pickle.loads(future.result())
     except BrokenProcessPool as error:
         raise UserError(
             "a worker process ended before its run was done, for want of memory perhaps; what is "
@@ -83,9 +88,9 @@ _jobs: Sequence[AnyJob] = ()
 """In a worker: what it may be asked to do."""
 
 
-def _begin(jobs: Sequence[AnyJob]) -> None:
+def _begin(jobs: bytes) -> None:
     global _jobs
-    _jobs = jobs
+    _jobs = pickle.loads(jobs)
     torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for the runs decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -99,8 +104,11 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _train(number: int, spec: RunSpec) -> Done | UserError:
-    job = _jobs[number]
+def _train(number: int, spec: RunSpec) -> bytes:
+    return pickle.dumps(_outcome(_jobs[number], spec))
+
+
+def _outcome(job: AnyJob, spec: RunSpec) -> Done | UserError:
     try:
         trained = job.train_alone(spec, "cpu", None)
     except UserError as error:

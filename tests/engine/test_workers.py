@@ -54,6 +54,13 @@ def test_weights_come_back(tmp_path: Path) -> None:
     assert (tmp_path / "model").exists()
 
 
+def test_many_sets_at_a_time() -> None:
+    """Passed on as open files, their tensors would be too many for a new process."""
+    jobs = [Job.make(dataset(), "mean", folds=2, seeds=1, options=SHORT) for _ in range(64)]
+    asked = [(jobs[0], jobs[0].specs()), *((job, []) for job in jobs[1:])]
+    assert len(list(in_processes(asked, 2))) == 2
+
+
 def test_who_stops_looking_stops_the_workers() -> None:
     long = job("mean", epochs=100_000, patience=None)
     short = job("mean")
