@@ -18,7 +18,7 @@ settings.register_profile("gmpool", deadline=None)
 settings.load_profile("gmpool")
 torch.set_num_threads(1)
 if not torch.cuda.is_available():
-    # Triton reads this once, when something imports it: tests/ops/test_triton.py runs the kernels.
+    # Triton reads this once, when something imports it: tests/ops/test_triton_*.py run the kernels.
     os.environ["TRITON_INTERPRET"] = "1"
 
 with warnings.catch_warnings():

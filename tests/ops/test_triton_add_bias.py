@@ -1,6 +1,6 @@
 """Biases and their ReLU by Triton's kernels: interpreted on the CPU, compiled on a GPU.
 
-As in test_triton.py memory is poisoned, and errors are held against those of plain PyTorch.
+As triton_checks.py has it memory is poisoned, and errors are held against those of plain PyTorch.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-import test_triton
 import torch
-from test_triton import assert_as_exact, low_and_exact, with_gradients
+import triton_checks
 from torch import Tensor
+from triton_checks import assert_as_exact, low_and_exact, with_gradients
 
 from gmpool.ops.add_bias import add_bias, affine
 
 pytest.importorskip("triton")
-device = test_triton.device
+device = triton_checks.device
 
 
 def reference(z: Tensor, bias: Tensor, relu: bool) -> Tensor:

@@ -1,6 +1,6 @@
 """Messages with bonds by Triton's kernels: interpreted on the CPU, compiled where there is a GPU.
 
-As in test_triton.py memory is poisoned, and errors are held against those of plain PyTorch.
+As triton_checks.py has it memory is poisoned, and errors are held against those of plain PyTorch.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import test_triton
 import torch
+import triton_checks
 from small_sets import ring_molecule
 from test_bond_messages import Molecules, random_molecules, random_tree
-from test_triton import assert_as_exact, low_and_exact, with_gradients
 from torch import Tensor, nn
+from triton_checks import assert_as_exact, low_and_exact, with_gradients
 
 from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs, Split
@@ -31,7 +31,7 @@ from gmpool.ops.sparse import Pattern
 from gmpool.tasks.trainable import Trainable
 
 pytest.importorskip("triton")
-device = test_triton.device
+device = triton_checks.device
 
 
 def on(made: Molecules, device: str) -> Molecules:

@@ -1,5 +1,5 @@
 """The kernel for dense graphs against the reference, and networks that read bits against those that
-read lists of entries; as test_triton.py does it."""
+read lists of entries; as triton_checks.py has it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+import triton_checks
 from dense_sets import SIZES, dense_set, graphs_of
 from small_sets import split
-from test_triton import PRODUCTS, assert_as_exact, device, low_and_exact, with_gradients  # noqa: F401
 from torch import Tensor
+from triton_checks import PRODUCTS, assert_as_exact, low_and_exact, with_gradients
 
 from gmpool.config import ModelConfig
 from gmpool.data.fixed import Bounds, FixedBatches
@@ -24,6 +25,7 @@ from gmpool.ops.dense_graphs import dense_product, dense_product_reference
 from gmpool.tasks.classify import GraphModel
 
 pytest.importorskip("triton")
+device = triton_checks.device
 WHICH = pytest.mark.parametrize("normalised", [False, True], ids=["plain", "gcn"])
 NONE = len(SIZES)
 
@@ -47,7 +49,7 @@ def test_dense_product(
     width: int,
     dtype: torch.dtype,
     normalised: bool,
-    device: str,  # noqa: F811
+    device: str,
 ) -> None:
     graphs, scale = graphs_of(dense_set(), ids, made_up, device)
     low, exact = low_and_exact([(int(graphs.ptr[-1]), width)], dtype, device)
@@ -61,7 +63,7 @@ def test_dense_product(
     assert all(t[len(t) - made_up :].eq(0).all() for t in ours)
 
 
-def test_tf32_products_are_cut_in_two(device: str, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_tf32_products_are_cut_in_two(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "precision", lambda dtype: "tf32")
     graphs, scale = graphs_of(dense_set(), [7, 2], 1, device)
     (x,), (exact,) = low_and_exact([(132, 16)], torch.float32, device)
@@ -70,7 +72,7 @@ def test_tf32_products_are_cut_in_two(device: str, monkeypatch: pytest.MonkeyPat
 
 
 @WHICH
-def test_replicas_are_what_each_is_alone(normalised: bool, device: str) -> None:  # noqa: F811
+def test_replicas_are_what_each_is_alone(normalised: bool, device: str) -> None:
     many, scale = graphs_of(dense_set(), [7, 4, 2, 8], 1, device)
     few, _ = graphs_of(dense_set(), [0, 5, 8, 6], 35, device)
     S = scale if normalised else None
@@ -99,7 +101,7 @@ def test_a_network_gives_the_same_on_bits(
     method: str,
     conv: str,
     slack: int,
-    device: str,  # noqa: F811
+    device: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Losses, gradients and outputs of two replicas, whatever room is left in their batches."""
@@ -129,7 +131,7 @@ def test_a_network_gives_the_same_on_bits(
         ("structpool", "gcn", True),
     ],
 )
-def test_who_reads_bits(method: str, conv: str, dense: bool, device: str) -> None:  # noqa: F811
+def test_who_reads_bits(method: str, conv: str, dense: bool, device: str) -> None:
     model, graphs = models(method, conv, hidden_dim=128)[0], dense_set().to(device)
     made = batches_for(model, graphs)
     assert (made.bits is not None) == dense

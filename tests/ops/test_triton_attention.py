@@ -1,186 +1,34 @@
-"""The Triton kernels against the references: interpreted on the CPU, compiled where there is a GPU.
-
-Memory is poisoned before every kernel, and errors are held against those of plain PyTorch.
-"""
+"""Triton's seed attention against the reference, alone and in the readout."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
+import triton_checks
 from torch import Tensor
+from triton_checks import (
+    CUDA,
+    HOLES,
+    MANY,
+    ONE,
+    assert_as_exact,
+    batch_of,
+    low_and_exact,
+    with_gradients,
+)
 
 from gmpool import GraphMultisetTransformer
-from gmpool.ops import gpu
 from gmpool.ops.fused_attention import heads_at_once
-from gmpool.ops.grouped import (
-    collect,
-    collect_reference,
-    match,
-    match_reference,
-    spread,
-    spread_reference,
-)
 from gmpool.ops.seed_attention import seed_attention, seed_attention_reference
 from gmpool.ops.segment import Segments
-from gmpool.ops.sparse import Pattern, spmm, spmm_reference
 
 pytest.importorskip("triton")
-# Of the norm: a sum of few terms sets no standard. Products of tiles are three tf32 ones, good to
-# 1e-6; seed attention is several of them in a row.
-FLOOR, PRODUCTS, ATTENTION = 2e-7, 1e-6, 4e-6
-MANY, ONE, HOLES = [3, 39, 1, 70], [330], [0, 0, 130, 64, 0, 63, 65, 1, 0]
+device = triton_checks.device
+ATTENTION = 4e-6
+"""Several products in a row, each good to 1e-6."""
 AXES = pytest.mark.parametrize("axis", ["seeds", "nodes"])
-CUDA = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-]
-
-
-def _poisoned(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def run(*args: Any, **options: Any) -> Tensor:
-        t = make(*args, **options)
-        return t.fill_(float("nan") if t.is_floating_point() else -1)
-
-    return run
-
-
-@pytest.fixture(params=["interpreter", pytest.param("cuda", marks=CUDA)], autouse=True)
-def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(torch, "empty", _poisoned(torch.empty))
-    monkeypatch.setattr(torch.Tensor, "new_empty", _poisoned(torch.Tensor.new_empty))
-    if request.param == "cuda":
-        yield "cuda"
-        return
-    if os.environ.get("TRITON_INTERPRET") != "1":
-        pytest.skip("kernels are compiled in this process")
-    from triton.runtime import interpreter
-
-    patch = interpreter._patch_lang_tensor
-
-    def patch_for_numpy(tensor: Any, scope: Any) -> None:
-        """Triton 3.6 makes an int of an array with one entry, which numpy 2.4 no longer does."""
-        patch(tensor, scope)
-        scope.set_attr(tensor, "__index__", lambda self: self.handle.data.item())
-
-    monkeypatch.setattr(interpreter, "_patch_lang_tensor", patch_for_numpy)
-    monkeypatch.setattr(gpu, "INTERPRET", True)
-    yield "cpu"
-
-
-def assert_as_exact(ours: Any, plain: Any, exact: Any, floor: float = FLOOR) -> None:
-    """At most twice the error of plain PyTorch at the same precision."""
-    for a, b, c in zip(ours, plain, exact, strict=True):
-        if a.dtype != torch.float32 and not a.is_cuda:
-            floor = torch.finfo(a.dtype).eps / 2  # the interpreter cuts off where a GPU rounds
-        a, b, c = (t.detach().double().cpu() for t in (a, b, c))
-        assert a.isfinite().all()
-        assert (a - c).norm() <= 2 * (b - c).norm() + floor * (c.norm() + c.numel() ** 0.5)
-
-
-def low_and_exact(
-    shapes: list[tuple[int, ...]], dtype: torch.dtype, device: str
-) -> tuple[list[Tensor], list[Tensor]]:
-    """Random tensors of a precision, and the same numbers in float64."""
-    torch.manual_seed(0)
-    low = [torch.randn(s).to(dtype).to(device).requires_grad_() for s in shapes]
-    return low, [t.detach().double().requires_grad_() for t in low]
-
-
-def with_gradients(outputs: Any, inputs: list[Tensor]) -> list[Tensor]:
-    """The outputs, and the gradients of a fixed weighting of them."""
-    torch.manual_seed(1)
-    probes = [torch.randn(o.shape).to(o.device, o.dtype) for o in outputs]
-    loss = sum((o * p).sum() for o, p in zip(outputs, probes, strict=True))
-    return [*outputs, *torch.autograd.grad(loss, inputs)]
-
-
-def batch_of(sizes: list[int], device: str, shuffle: bool = True) -> Segments:
-    torch.manual_seed(2)
-    batch = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-    batch = batch[torch.randperm(len(batch))] if shuffle else batch
-    return Segments.from_batch(batch.to(device), len(batch), None, len(sizes))
-
-
-def pattern_of(degrees: list[int], columns: int, index: torch.dtype, device: str) -> Pattern:
-    torch.manual_seed(3)
-    counts = torch.tensor(degrees)
-    row = torch.repeat_interleave(torch.arange(len(degrees)), counts)
-    col = torch.randint(columns, (len(row),))
-    to_t = torch.argsort(col, stable=True)
-    zero = torch.zeros(1, dtype=torch.long)
-    ends = torch.cat([zero, counts.cumsum(0)])
-    t_ends = torch.cat([zero, torch.bincount(col, minlength=columns).cumsum(0)])
-    parts = (ends, col, t_ends, row[to_t], to_t, torch.argsort(to_t))
-    return Pattern(*(t.to(index).to(device) for t in parts))
-
-
-@pytest.mark.parametrize(
-    ("degrees", "width", "dtype", "index"),
-    [
-        ([0, 5, 1, 9, 0, 2], 1, torch.float32, torch.int64),
-        ([0, 5, 1, 9, 0, 2], 3, torch.float32, torch.int32),
-        ([4] * 9, 63, torch.float32, torch.int64),
-        ([4] * 9, 20, torch.bfloat16, torch.int64),
-        ([2], 500, torch.float32, torch.int64),
-        ([511, 0, 1030, 1024, 3, 512], 4, torch.float32, torch.int32),
-        ([2000], 5, torch.float16, torch.int64),
-    ],
-)
-@pytest.mark.parametrize("weighted", [True, False])
-def test_spmm(
-    degrees: list[int],
-    width: int,
-    dtype: torch.dtype,
-    index: torch.dtype,
-    weighted: bool,
-    device: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from gmpool.ops import triton_spmm
-
-    monkeypatch.setattr(triton_spmm, "SPLIT_ENTRIES", 0)
-    monkeypatch.setattr(triton_spmm, "SPLIT_DEGREE", 64)
-    columns = 7 + 2 * max(degrees)
-    pattern = pattern_of(degrees, columns, index, device)
-    low, exact = low_and_exact([(columns, width), (sum(degrees),)], dtype, device)
-
-    def run(f: Callable[..., Tensor], x: Tensor, w: Tensor) -> list[Tensor]:
-        return with_gradients([f(pattern, x, w.detach() if weighted else None)], [x])
-
-    assert_as_exact(run(spmm, *low), run(spmm_reference, *low), run(spmm_reference, *exact))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "H", "K", "width", "dtype"),
-    [
-        (MANY, 2, 3, 5, torch.float32),
-        (ONE, 1, 1, 63, torch.float32),
-        (HOLES, 1, 5, 3, torch.float32),
-        (HOLES, 9, 8, 1, torch.float32),
-        ([5, 1], 2, 20, 500, torch.float32),
-        (MANY, 1, 4, 16, torch.bfloat16),
-    ],
-)
-def test_collect_spread_and_match(
-    sizes: list[int], H: int, K: int, width: int, dtype: torch.dtype, device: str
-) -> None:
-    segments, N = batch_of(sizes, device), sum(sizes)
-    low, exact = low_and_exact([(N, H, K), (N, width), (H, len(sizes), K, width)], dtype, device)
-    for op, reference, pick in (
-        (collect, collect_reference, (0, 1)),
-        (spread, spread_reference, (0, 2)),
-        (match, match_reference, (1, 2)),
-    ):
-
-        def run(f: Any, tensors: list[Tensor], pick: tuple[int, int] = pick) -> list[Tensor]:
-            pair = [tensors[i] for i in pick]
-            return with_gradients([f(*pair, segments)], pair)
-
-        assert_as_exact(run(op, low), run(reference, low), run(reference, exact), PRODUCTS)
 
 
 def attended(z: Tensor, *rest: Any, widths: list[int], **options: Any) -> tuple[Tensor, ...]:
