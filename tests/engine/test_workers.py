@@ -48,6 +48,13 @@ def test_the_rows_are_those_of_runs_alone(tmp_path: Path) -> None:
     assert multiprocessing.active_children() == []
 
 
+def test_where_no_process_can_be_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    (row, _) = run_jobs([job()], RunStore(tmp_path / "w"), workers=2)
+    (alone, _) = run_jobs([job()], RunStore(tmp_path / "a"))
+    assert {**row, "seconds": 0} == {**alone, "seconds": 0}
+
+
 def test_weights_come_back(tmp_path: Path) -> None:
     rows = cross_validate(job(), RunStore(tmp_path), workers=2, save_to=tmp_path / "model")
     assert len(rows) == 2
