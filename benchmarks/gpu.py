@@ -218,10 +218,12 @@ def captured() -> list[dict[str, Any]]:
     padded = PaddedGMT(WIDTH, WIDTH, num_seeds=SEEDS).cuda()
 
     def eager() -> None:
+        x.grad = None
         ours.zero_grad(set_to_none=True)
         ours(x, edges, segments).sum().backward()
 
     def of_padded() -> None:
+        x.grad = None
         padded.zero_grad(set_to_none=True)
         padded(x, edge_index, segments.batch, GRAPHS).sum().backward()
 

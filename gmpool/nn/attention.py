@@ -208,22 +208,23 @@ class RowAttention(MultiHeadAttention):
         )
         self.to_query_key_value = nn.Linear(in_dim, 3 * dim)
 
-    def forward(self, x: Tensor, segments: Segments, uniform: int | None = None) -> Attended:
-        """x [N, D_in] -> out [N, D]; `uniform`: the rows per graph, if all have as many."""
+    def forward(self, x: Tensor, graphs: Segments | int) -> Attended:
+        """x [N, D_in] -> out [N, D]; graphs: a number is the rows of each, if all have as many."""
         all_three = self.to_query_key_value
         query, key, value = affine(x, all_three.weight, all_three.bias).chunk(3, dim=-1)  # [N, D]
         q, k, v = self.heads(query), self.heads(key), self.heads(value)  # [N, H, d]
-        attend = self._ragged if uniform is None else self._dense
-        return Attended(self.project(attend(q, k, v, segments, uniform or 0)), query)
+        if isinstance(graphs, Segments):
+            return Attended(self.project(self._ragged(q, k, v, graphs)), query)
+        return Attended(self.project(self._dense(q, k, v, graphs)), query)
 
-    def _dense(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, size: int) -> Tensor:
+    def _dense(self, q: Tensor, k: Tensor, v: Tensor, size: int) -> Tensor:
         q = self.factor * q  # rather than the scores, which are many
         q, k, v = (t.unflatten(0, (-1, size)).transpose(1, 2) for t in (q, k, v))  # [B, H, K, d]
         # A softmax runs along the last axis, where it is fast: the queries' or the keys'.
         a = (k @ q.mT).softmax(3).mT if self.softmax == "seeds" else (q @ k.mT).softmax(3)
         return (a @ v).transpose(1, 2).flatten(2).flatten(0, 1)  # [B·K, D]
 
-    def _ragged(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments, _: int) -> Tensor:
+    def _ragged(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments) -> Tensor:
         """All pairs within each graph, as the entries of a sparse matrix: Σ n_g² of them."""
         pairs = complete_graphs(segments)
         # A softmax over a query's keys runs along rows; over a key's queries along columns.

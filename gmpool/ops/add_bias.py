@@ -27,11 +27,13 @@ def add_bias(z: Tensor, bias: Tensor, *, relu: bool = False) -> Tensor:
 
 def affine(x: Tensor, weight: Tensor, bias: Tensor, *, relu: bool = False) -> Tensor:
     """x Wᵀ + b, and its ReLU. x [..., D_in], weight [D, D_in], bias [D] -> [..., D]"""
+    rows = x.flatten(0, -2)  # a product of more axes is a view, and ReLU in place would copy it
     if _is_stacked(x):
-        y = add_bias(x.flatten(0, -2) @ weight.t(), bias, relu=relu)
-        return y.unflatten(0, x.shape[:-1])
-    y = torch.nn.functional.linear(x, weight, bias)
-    return torch.relu_(y) if relu else y
+        y = add_bias(rows @ weight.t(), bias, relu=relu)
+    else:
+        y = torch.nn.functional.linear(rows, weight, bias)
+        y = torch.relu_(y) if relu else y
+    return y.unflatten(0, x.shape[:-1])
 
 
 def _is_stacked(t: Tensor) -> bool:

@@ -155,9 +155,7 @@ class SelfAtt(nn.Module):
     ) -> Tensor:
         x = plain(x)
         if x.dim() == 3:
-            B, K, _ = x.shape
-            rows = x.flatten(0, 1)
-            attended = self.attention(rows, Segments.uniform(B, K, x.device), uniform=K)
-            return self.after(rows, attended).unflatten(0, (B, K))
+            rows, K = x.flatten(0, 1), x.shape[1]
+            return self.after(rows, self.attention(rows, K)).unflatten(0, (-1, K))
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
         return self.after(x, self.attention(x, segments))

@@ -168,12 +168,12 @@ class GraphMultisetTransformer(nn.Module):
             assert isinstance(block, GMPool)
             coarsen = self.later_adjacency == "coarsened" and i < last
             if isinstance(rows, Tensor) and rows.dim() == 3:
+                segments = Segments.uniform(rows.shape[0], rows.shape[1], rows.device)
                 rows = rows.flatten(0, 1)  # [B·K, D]
             pooled = block(rows, edges, segments, return_assignment=coarsen)
             if coarsen:
                 edges = edges.coarsened(pooled.assignment, segments)
             rows = pooled.x
-            segments = Segments.uniform(rows.shape[0], rows.shape[1], rows.device)
         return self.final(plain(rows).flatten(1))
 
     def assign(

@@ -27,3 +27,16 @@ def test_affine_is_a_linear_map(shape: tuple[int, ...], relu: bool) -> None:
     stacked = torch.vmap(lambda w, b: affine(x, w, b, relu=relu))(weights, biases)
     for row, w, b in zip(stacked, weights, biases, strict=True):
         torch.testing.assert_close(row, affine(x, w, b, relu=relu))
+
+
+def test_relu_of_a_map_of_three_axes_copies_nothing() -> None:
+    """In place on what is a view, it would: and the gradient, too."""
+    linear = torch.nn.Linear(4, 5)
+    out = affine(torch.randn(2, 3, 4), linear.weight, linear.bias, relu=True)
+    names, left = set(), [out.grad_fn]
+    while left:
+        node = left.pop()
+        names.add(type(node).__name__)
+        left += [earlier for earlier, _ in node.next_functions if earlier is not None]
+    assert "ReluBackward0" in names
+    assert "CopySlices" not in names
