@@ -3,8 +3,9 @@
 A few slots H·K do not fill a matrix unit, and what counts is that Z comes from memory at full
 speed. So a program is one warp that holds a few nodes with all their columns, and forms the scores
 and Aᵀ Z by multiplying and adding, with many programs on a multiprocessor to wait for memory in
-turn. One load of a warp covers GROUP rows of BD columns; sums over nodes stay apart for the rows of
-a group, [GROUP, BD], so that no lane needs another's until they are written.
+turn. One load of a warp covers G rows of BD columns, and CH nodes are CH / G such groups,
+[CH/G, G, BD]. Sums over nodes stay apart for the rows of a group, [G, BD], and what meets every row
+is read once for each of them, so that no lane needs another's until the sums are written.
 
 See triton_attention.py for the same with products of tiles, and triton_chunks.py for how nodes are
 walked and parts of sums are merged.
@@ -85,14 +86,41 @@ class FewSlots(NamedTuple):
 
 
 @triton.jit
-def row_of(t, row, offset, d, WIDTH: tl.constexpr, D: tl.constexpr):
-    """Columns of one row of [..., D]. [BD]"""
-    return tl.load(t + row.to(tl.int64) * D + offset + d, mask=d < WIDTH, other=0.0).to(tl.float32)
+def no_sums(HK: tl.constexpr, NP: tl.constexpr, BD: tl.constexpr):
+    """(H·K·NP of [G, BD], H·K of [G]), all zero: sums before the first node."""
+    of_rows, of_numbers = (), ()
+    for _j in tl.static_range(HK):
+        of_numbers = of_numbers + (tl.zeros([LOADED // BD], tl.float32),)
+        for _i in tl.static_range(NP):
+            of_rows = of_rows + (tl.zeros([LOADED // BD, BD], tl.float32),)
+    return of_rows, of_numbers
+
+
+@triton.jit
+def nodes_left(at, end, CH: tl.constexpr, BD: tl.constexpr):
+    """Which nodes of a chunk the graph still has. [CH/G, G]"""
+    G: tl.constexpr = LOADED // BD
+    return at + G * tl.arange(0, CH // G)[:, None] + tl.arange(0, G)[None, :] < end
+
+
+@triton.jit
+def z_groups(z, node, inside, d, WIDTH, STRIDE: tl.constexpr, CH: tl.constexpr, BD: tl.constexpr):
+    """Columns d of the rows of some nodes. [CH/G, G, BD]"""
+    G: tl.constexpr = LOADED // BD
+    return z_tile(z, node, inside, d, WIDTH, STRIDE).reshape(CH // G, G, BD)
+
+
+@triton.jit
+def row_of(t, row, offset, d, WIDTH, D: tl.constexpr, BD: tl.constexpr):
+    """Columns of one row of [..., D], once for each row of a group. [1, G, BD]"""
+    across = tl.zeros([LOADED // BD, 1], tl.int32) + d[None, :]
+    at = t + row.to(tl.int64) * D + offset + across
+    return tl.load(at, mask=across < WIDTH, other=0.0).to(tl.float32)[None, :, :]
 
 
 @triton.jit
 def shares(s, inside, H: tl.constexpr, K: tl.constexpr):
-    """Softmax over the seeds of each head; 0 for nodes that are not there. H·K of [CH] each"""
+    """Softmax over the seeds of each head; 0 for nodes that are not there. H·K of [CH/G, G]"""
     found = ()
     for h in tl.static_range(H):
         top = s[h * K]
@@ -104,29 +132,24 @@ def shares(s, inside, H: tl.constexpr, K: tl.constexpr):
             part = tl.exp(s[h * K + k] - top)
             parts = parts + (part,)
             total += part
+        share = tl.where(inside, 1.0 / total, 0.0)
         for k in tl.static_range(K):
-            found = found + (tl.where(inside, parts[k] / total, 0.0),)
+            found = found + (parts[k] * share,)
     return found
-
-
-@triton.jit
-def grouped(rows, CH: tl.constexpr, BD: tl.constexpr):
-    """Rows summed apart for each place in a group. [CH, BD] -> [GROUP, BD]"""
-    return tl.sum(rows.reshape(CH // (LOADED // BD), LOADED // BD, BD), 0)
 
 
 @triton.jit
 def scores(
     z, m, c, rows, d, OFFSETS: tl.constexpr, WIDTHS: tl.constexpr, D: tl.constexpr,
-    HK: tl.constexpr,
+    HK: tl.constexpr, BD: tl.constexpr,
 ):  # fmt: skip
-    """z · m_j + c_j of each node, for the H·K rows m_j of Mᵀ that begin at `rows`. H·K of [CH]"""
+    """z · m_j + c_j of each node, for the H·K rows m_j of Mᵀ from `rows` on. H·K of [CH/G, G]"""
     found = ()
     for j in tl.static_range(HK):
-        terms = z[0] * row_of(m, rows + j, 0, d, WIDTHS[0], D)[None, :]
+        terms = z[0] * row_of(m, rows + j, 0, d, WIDTHS[0], D, BD)
         for i in tl.static_range(1, len(WIDTHS)):
-            terms += z[i] * row_of(m, rows + j, OFFSETS[i], d, WIDTHS[i], D)[None, :]
-        found = found + (tl.sum(terms, 1) + tl.load(c + rows + j),)
+            terms += z[i] * row_of(m, rows + j, OFFSETS[i], d, WIDTHS[i], D, BD)
+        found = found + (tl.sum(terms, 2) + tl.load(c + rows + j),)
     return found
 
 
@@ -143,30 +166,27 @@ def _forward(
     parts = 2 * tl.num_programs(0)
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
-    acc, total = (), ()
-    for _j in tl.static_range(H * K):
-        total = total + (0.0,)
-        for _i in tl.static_range(NP):
-            acc = acc + (tl.zeros([LOADED // BD, BD], tl.float32),)
+    acc, total = no_sums(H * K, NP, BD)
     for slot in range(first, last):
         b += (slot >= first_slot(ptr, b + 1, CH)).to(tl.int32)
         start, end, at, node, inside = chunk_at(ptr, order, b, slot, CH)
         # An empty graph has one chunk without nodes, which writes zeros.
         if (at < end) | (start == end):
-            fresh = (at == start) | (slot == first)
             rows = b // graphs_each * HK
             z = ()
             for i in tl.static_range(NP):
-                z = z + (z_tile(zs[i], node, inside, d, WIDTHS[i], STRIDES[i]),)
-            e = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K), inside, H, K)
+                z = z + (z_groups(zs[i], node, inside, d, WIDTHS[i], STRIDES[i], CH, BD),)
+            there = nodes_left(at, end, CH, BD)
+            e = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K, BD), there, H, K)
             more, weight = (), ()
             for j in tl.static_range(H * K):
                 if WANT_A:
-                    tl.store(a + node * HK + j, e[j].to(a.dtype.element_ty), mask=inside)
-                weight = weight + (tl.where(fresh, 0.0, total[j]) + tl.sum(e[j], 0),)
+                    of_node = e[j].reshape(CH).to(a.dtype.element_ty)
+                    tl.store(a + node * HK + j, of_node, mask=inside)
+                weight = weight + (total[j] + tl.sum(e[j], 0),)
                 for i in tl.static_range(NP):
-                    part = grouped(z[i] * e[j][:, None], CH, BD)
-                    more = more + (tl.where(fresh, 0.0, acc[j * NP + i]) + part,)
+                    part = tl.sum(z[i] * e[j][:, :, None], 0)
+                    more = more + (acc[j * NP + i] + part,)
             acc, total = more, weight
         final = last_slot(start, end, b, CH)
         if (slot == final) | ((slot < final) & (slot + 1 == last)):
@@ -176,15 +196,16 @@ def _forward(
                 done = ((j // K) * B + b).to(tl.int64) * K + j % K
                 waits = ((j // K) * parts + side).to(tl.int64) * K + j % K
                 if began & (slot == final):
-                    tl.store(mass + done, total[j].to(mass.dtype.element_ty))
+                    tl.store(mass + done, tl.sum(total[j], 0).to(mass.dtype.element_ty))
                     for i in tl.static_range(NP):
                         value = tl.sum(acc[j * NP + i], 0).to(mass.dtype.element_ty)
                         tl.store(outs[i] + done * ROWS[i] + d, value, mask=d < WIDTHS[i])
                 else:
-                    tl.store(totals + waits, total[j])
+                    tl.store(totals + waits, tl.sum(total[j], 0))
                     for i in tl.static_range(NP):
                         at_sum = sums[i] + waits * ROWS[i] + d
                         tl.store(at_sum, tl.sum(acc[j * NP + i], 0), mask=d < WIDTHS[i])
+            acc, total = no_sums(H * K, NP, BD)
 
 
 def forward(

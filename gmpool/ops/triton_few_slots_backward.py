@@ -21,12 +21,13 @@ from gmpool.ops.triton_few_slots import (
     MANY_PARTS,
     FewSlots,
     Pieces,
-    grouped,
+    no_sums,
+    nodes_left,
     row_of,
     scores,
     shares,
+    z_groups,
 )
-from gmpool.ops.triton_tiles import z_tile
 
 
 @triton.jit(do_not_specialize=["B", "R", "graphs_each", "slots", "run"])
@@ -37,15 +38,12 @@ def _backward(
     CH: tl.constexpr, HAS_G_A: tl.constexpr,
 ):  # fmt: skip
     p, HK = tl.program_id(0), H * K
+    G: tl.constexpr = LOADED // BD
     first = p * run
     last = tl.minimum(first + run, slots)
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
-    so_far, of_c = (), ()
-    for _j in tl.static_range(H * K):
-        of_c = of_c + (0.0,)
-        for _i in tl.static_range(NP):
-            so_far = so_far + (tl.zeros([LOADED // BD, BD], tl.float32),)
+    so_far, of_c = no_sums(H * K, NP, BD)
     for slot in range(first, last):
         b += (slot >= first_slot(ptr, b + 1, CH)).to(tl.int32)
         _, end, at, node, inside = chunk_at(ptr, order, b, slot, CH)
@@ -54,18 +52,20 @@ def _backward(
             rows = replica * HK
             z = ()
             for i in tl.static_range(NP):
-                z = z + (z_tile(zs[i], node, inside, d, WIDTHS[i], STRIDES[i]),)
-            a = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K), inside, H, K)
+                z = z + (z_groups(zs[i], node, inside, d, WIDTHS[i], STRIDES[i], CH, BD),)
+            there = nodes_left(at, end, CH, BD)
+            a = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K, BD), there, H, K)
             da = ()
             for j in tl.static_range(H * K):
                 graph_row = ((j // K) * B + b).to(tl.int64) * K + j % K
-                of_a = tl.zeros([CH], tl.float32) + tl.load(g_mass + graph_row).to(tl.float32)
+                of_a = tl.zeros([CH // G, G], tl.float32) + tl.load(g_mass + graph_row)
                 if HAS_G_A:
-                    of_a += tl.load(g_a + node * HK + j, mask=inside, other=0.0).to(tl.float32)
-                terms = z[0] * row_of(gs[0], graph_row, 0, d, WIDTHS[0], ROWS[0])[None, :]
+                    of_node = tl.load(g_a + node * HK + j, mask=inside, other=0.0).to(tl.float32)
+                    of_a += of_node.reshape(CH // G, G)
+                terms = z[0] * row_of(gs[0], graph_row, 0, d, WIDTHS[0], ROWS[0], BD)
                 for i in tl.static_range(1, NP):
-                    terms += z[i] * row_of(gs[i], graph_row, 0, d, WIDTHS[i], ROWS[i])[None, :]
-                da = da + (of_a + tl.sum(terms, 1),)
+                    terms += z[i] * row_of(gs[i], graph_row, 0, d, WIDTHS[i], ROWS[i], BD)
+                da = da + (of_a + tl.sum(terms, 2),)
             ds = ()
             for h in tl.static_range(H):
                 mean = a[h * K] * da[h * K]
@@ -74,20 +74,21 @@ def _backward(
                 for k in tl.static_range(K):
                     ds = ds + (a[h * K + k] * (da[h * K + k] - mean),)
             for i in tl.static_range(NP):
-                dz = tl.zeros([CH, BD], tl.float32)
+                dz = tl.zeros([CH // G, G, BD], tl.float32)
                 for j in tl.static_range(H * K):
                     graph_row = ((j // K) * B + b).to(tl.int64) * K + j % K
-                    g = row_of(gs[i], graph_row, 0, d, WIDTHS[i], ROWS[i])
-                    weight = row_of(m, rows + j, OFFSETS[i], d, WIDTHS[i], D)
-                    dz += a[j][:, None] * g[None, :] + ds[j][:, None] * weight[None, :]
+                    g = row_of(gs[i], graph_row, 0, d, WIDTHS[i], ROWS[i], BD)
+                    weight = row_of(m, rows + j, OFFSETS[i], d, WIDTHS[i], D, BD)
+                    dz += a[j][:, :, None] * g
+                    dz += ds[j][:, :, None] * weight
                 at_dz = dzs[i] + node[:, None] * ROWS[i] + d[None, :]
                 mask = inside[:, None] & (d < WIDTHS[i])[None, :]
-                tl.store(at_dz, dz.to(dzs[i].dtype.element_ty), mask=mask)
+                tl.store(at_dz, dz.reshape(CH, BD).to(dzs[i].dtype.element_ty), mask=mask)
             more, more_c = (), ()
             for j in tl.static_range(H * K):
                 more_c = more_c + (of_c[j] + tl.sum(ds[j], 0),)
                 for i in tl.static_range(NP):
-                    part = grouped(z[i] * ds[j][:, None], CH, BD)
+                    part = tl.sum(z[i] * ds[j][:, :, None], 0)
                     more = more + (so_far[j * NP + i] + part,)
             so_far, of_c = more, more_c
         # The slot where the replica's last graph ends, and whether all of it was here.
@@ -98,15 +99,12 @@ def _backward(
         if (slot == final) | ((slot < final) & (slot + 1 == last)):
             began = first_slot(ptr, replica * graphs_each, CH) >= first
             to = tl.where(began & (final < last), replica, R + 2 * p + began).to(tl.int64) * HK
-            none, none_c = (), ()
             for j in tl.static_range(H * K):
-                tl.store(dc + to + j, of_c[j])
-                none_c = none_c + (0.0,)
+                tl.store(dc + to + j, tl.sum(of_c[j], 0))
                 for i in tl.static_range(NP):
                     at_dm = dm + (to + j) * D + OFFSETS[i] + d
                     tl.store(at_dm, tl.sum(so_far[j * NP + i], 0), mask=d < WIDTHS[i])
-                    none = none + (tl.zeros([LOADED // BD, BD], tl.float32),)
-            so_far, of_c = none, none_c
+            so_far, of_c = no_sums(H * K, NP, BD)
 
 
 def backward(
