@@ -190,8 +190,12 @@ def main(
     out: Annotated[Path | None, typer.Option(help="Add the row to this file.")] = None,
 ) -> None:
     """Train one of the networks and say what the epoch with the best validation scored."""
+    if name not in NETWORKS:
+        raise typer.BadParameter(f"there is no network {name!r}, only {', '.join(NETWORKS)}")
     kind, protocol = NETWORKS[name]
     data = load(dataset)
+    if data.graphs.task != "binary" or not data.graphs.edge_cat_sizes:
+        raise typer.BadParameter(f"{dataset} is no set of molecules with yes-or-no labels")
     torch.manual_seed(seed)
     curve: list[dict[str, Any]] = []
     for row in train(data, kind(data.graphs, dataset), protocol, seed, epochs or protocol.epochs):

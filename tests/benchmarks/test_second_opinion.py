@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import typer
 from small_sets import ring_molecule
 
 from benchmarks import second_opinion
@@ -94,3 +95,19 @@ def test_a_row_is_added(
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["seed"] for row in rows] == [1, 2]
     assert all(row["best"]["valid"] == max(row["curve"]["valid"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "said"),
+    [("gnt", 1.0, "no network 'gnt', only gmt, ogb-gcn"), ("gmt", 0.5, "no set of molecules")],
+)
+def test_what_cannot_be_is_refused(
+    name: str, labels: float, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rings = [ring_molecule(n) for n in (3, 4)]
+    for ring in rings:
+        ring.y = torch.tensor([[labels]])
+    other = Dataset("other", PackedGraphs.from_pyg(rings), (), "mae")
+    monkeypatch.setattr(second_opinion, "load", lambda _: other)
+    with pytest.raises(typer.BadParameter, match=said):
+        main(name, "other")
