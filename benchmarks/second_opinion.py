@@ -24,6 +24,7 @@ from torch.nn import functional
 from benchmarks.padded import PaddedGMT
 from gmpool.config import published_settings
 from gmpool.data import Dataset, GraphBatch, PackedGraphs, epoch_batches, load
+from gmpool.engine.provenance import commit, device_name, versions
 from gmpool.tasks.metrics import metric_of
 
 
@@ -186,13 +187,18 @@ def main(
     name: Annotated[str, typer.Argument(help="gmt or ogb-gcn.")],
     dataset: Annotated[str, typer.Argument(help="One of the OGB molecule sets.")],
     seed: Annotated[int, typer.Option()] = 42,
-    epochs: Annotated[int | None, typer.Option(help="Stop early; the schedule stays.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Stop early; the schedule stays.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Add the row to this file.")] = None,
 ) -> None:
     """Train one of the networks and say what the epoch with the best validation scored."""
     if name not in NETWORKS:
         raise typer.BadParameter(f"there is no network {name!r}, only {', '.join(NETWORKS)}")
     kind, protocol = NETWORKS[name]
+    if name == "gmt":
+        published = published_settings(dataset, name)
+        protocol = protocol._replace(batch_size=published.get("batch_size", protocol.batch_size))
     data = load(dataset)
     if data.graphs.task != "binary" or not data.graphs.edge_cat_sizes:
         raise typer.BadParameter(f"{dataset} is no set of molecules with yes-or-no labels")
@@ -203,7 +209,11 @@ def main(
         print(row, flush=True)
     best = max(curve, key=lambda row: row["valid"])
     columns = {key: [row[key] for row in curve] for key in ("train_loss", "valid", "test")}
-    found = {"network": name, "dataset": dataset, "seed": seed, "best": best, "curve": columns}
+    found = {
+        "network": name, "dataset": dataset, "seed": seed, "batch_size": protocol.batch_size,
+        "best": best, "device": device_name("cpu"), "versions": versions(), "commit": commit(),
+        "curve": columns,
+    }  # fmt: skip
     print({key: value for key, value in found.items() if key != "curve"})
     if out is not None:
         with out.open("a") as file:

@@ -95,6 +95,16 @@ def test_a_row_is_added(
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["seed"] for row in rows] == [1, 2]
     assert all(row["best"]["valid"] == max(row["curve"]["valid"]) for row in rows)
+    assert all(row["versions"]["torch"] == torch.__version__ for row in rows)
+
+
+@pytest.mark.parametrize(("name", "size"), [("ogbg-molhiv", 512), ("ogbg-moltox21", 128)])
+def test_the_authors_batches(
+    name: str, size: int, molecules: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(second_opinion, "load", lambda _: molecules)
+    main("gmt", name, epochs=1, out=tmp_path / "rows.jsonl")
+    assert json.loads((tmp_path / "rows.jsonl").read_text())["batch_size"] == size
 
 
 @pytest.mark.parametrize(
