@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,26 +48,29 @@ Found = dict[str, float | str]
 """What was measured for ours and for the peer, or why nothing was."""
 
 
-def measure(root: Path | None = None) -> list[dict[str, Any]]:
+def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
     """Both figures on a GPU; on a CPU the times."""
     if not torch.cuda.is_available():
-        return time_rows("cpu", TIME_NODES)
-    return memory_rows("cuda", MEMORY_NODES) + time_rows("cuda", GPU_TIME_NODES)
+        yield from time_rows("cpu", TIME_NODES)
+        return
+    yield from memory_rows("cuda", MEMORY_NODES)
+    yield from time_rows("cuda", GPU_TIME_NODES)
 
 
 def memory_rows(
     device: str, sizes: Sequence[int], methods: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     if not device.startswith("cuda"):
         raise UserError(f"peak memory is measured on a CUDA device, got {device!r}; use cuda")
     # Kernels and the libraries' own buffers are made once: first a size that nobody asked for.
-    _rows("memory", "MiB", device, (100,), methods, peaks)
-    return _rows("memory", "MiB", device, sizes, methods, peaks)
+    for _ in _rows("memory", "MiB", device, (100,), methods, peaks):
+        pass
+    yield from _rows("memory", "MiB", device, sizes, methods, peaks)
 
 
 def time_rows(
     device: str, sizes: Sequence[int], methods: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     return _rows("time", "s", device, sizes, methods, seconds)
 
 
@@ -78,8 +81,7 @@ def _rows(
     sizes: Sequence[int],
     methods: Sequence[str] | None,
     measured: Callable[[Makes, str], Found],
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+) -> Iterator[dict[str, Any]]:
     ended: set[tuple[str, str]] = set()
     for nodes in sizes:
         one = figure == "memory"
@@ -94,8 +96,7 @@ def _rows(
             ended |= {(method, who) for who, value in found.items() if isinstance(value, str)}
             name = f"{figure}, {nodes:,} nodes: {method}"
             facts = {"unit": unit, "figure": figure, "nodes": nodes, "device": device_name(device)}
-            rows.append(_row(name, method, found, **facts))
-    return rows
+            yield _row(name, method, found, **facts)
 
 
 def _contestants(method: str, graphs: PackedGraphs, rows: int | None, device: str) -> Makes:

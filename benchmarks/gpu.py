@@ -235,7 +235,7 @@ def captured() -> list[dict[str, Any]]:
     return versus(events(runs), f"{OURS}, replayed", "readout of 128 small graphs")
 
 
-def measure(root: Path | None = None) -> list[dict[str, Any]]:
+def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
     if not torch.cuda.is_available():
         raise UserError(
             "the benchmark gpu needs a CUDA device, and torch finds none here; "
@@ -243,16 +243,20 @@ def measure(root: Path | None = None) -> list[dict[str, Any]]:
         )
     torch.manual_seed(0)
     bandwidth = copy_bandwidth()
+    facts = {"gpu": torch.cuda.get_device_name(), "copy_bytes_per_s": bandwidth}
+    for found in _rows(bandwidth):
+        yield {**found, **facts}
+
+
+def _rows(bandwidth: float) -> Iterator[dict[str, Any]]:
     one = Segments.uniform(1, NODES, "cuda")
     small = Segments.uniform(GRAPHS, NODES_EACH, "cuda")
     copied = (2 * COPIED / bandwidth, 2 * COPIED / NOMINAL)
-    rows = [row("copy within the device vs the data sheet of an H200", *copied, "s")]
-    rows += attention("one graph of 1M nodes, 4 slots", 1, one, WIDTH, SEEDS, bandwidth)
+    yield row("copy within the device vs the data sheet of an H200", *copied, "s")
+    yield from attention("one graph of 1M nodes, 4 slots", 1, one, WIDTH, SEEDS, bandwidth)
     name = f"{REPLICAS} × {GRAPHS} graphs of {NODES_EACH} nodes, {SLOTS} slots"
-    rows += attention(name, REPLICAS, small, COLUMNS, SLOTS, bandwidth)
+    yield from attention(name, REPLICAS, small, COLUMNS, SLOTS, bandwidth)
+    yield from captured()
     x, edge_index, batch = (t.detach().cuda() for t in one_graph(NODES, DIRECTED_EDGES))
-    rows += propagation(Edges.of(edge_index, NODES, x.dtype))
-    rows += readout(x.requires_grad_(), edge_index, batch)
-    rows += captured()
-    device = torch.cuda.get_device_name()
-    return [{**found, "gpu": device, "copy_bytes_per_s": bandwidth} for found in rows]
+    yield from propagation(Edges.of(edge_index, NODES, x.dtype))
+    yield from readout(x.requires_grad_(), edge_index, batch)

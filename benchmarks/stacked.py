@@ -42,17 +42,17 @@ PEER, PROCESSES = "one after another", "a process per core"
 Results = Sequence[Trained | Fitted | UserError]
 
 
-def measure(root: Path | None = None) -> list[dict[str, Any]]:
+def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
     if not torch.cuda.is_available():
-        return side_by_side(load("MUTAG", root), "cpu")
-    rows = side_by_side(load("MUTAG", root), "cuda", rounds=1)
+        yield from side_by_side(load("MUTAG", root), "cpu")
+        return
+    yield from side_by_side(load("MUTAG", root), "cuda", rounds=1)
     for name in AUTHORS_SECONDS:
         dataset = load(name, root)
-        rows += growth(dataset, "cuda")
-        for tf32 in (False, True):
+        for tf32 in (True, False):
             with rounded(tf32):
-                rows += full(dataset, "cuda")
-    return rows
+                yield from full(dataset, "cuda")
+        yield from growth(dataset, "cuda")
 
 
 def runs_of(dataset: Dataset, seeds: int = 1, **changes: Any) -> list[Run]:

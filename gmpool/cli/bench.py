@@ -55,9 +55,11 @@ def bench(
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    rows = importlib.import_module(f"benchmarks.{name}").measure(data)
-    if record is not None:
-        _record(rows, name, record)
+    rows = []
+    for row in importlib.import_module(f"benchmarks.{name}").measure(data):
+        rows.append(row)
+        if record is not None:  # as it comes: a benchmark that is stopped keeps what it has
+            _record(row, name, record)
     if plot is not None:
         _draw(rows, plot)
     if json_:
@@ -76,15 +78,15 @@ def _shown(value: float | None, digits: str, unit: str = "") -> str:
     return "–" if value is None else f"{value:{digits}}{unit}"
 
 
-def _record(rows: list[dict[str, Any]], name: str, path: Path) -> None:
+def _record(row: dict[str, Any], name: str, path: Path) -> None:
     device = device_name("cuda" if name == Bench.gpu else "cpu")
     origin = {"device": device, "versions": versions(), "commit": commit()}
     # A row of a benchmark that runs here and there says itself where it was measured.
-    lines = "".join(json.dumps({"bench": name, **origin, **row}) + "\n" for row in rows)
+    line = json.dumps({"bench": name, **origin, **row}) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
-            file.write(lines)
+            file.write(line)
     except OSError as error:
         raise UserError(f"the rows could not be written to {path}: {error}") from error
 

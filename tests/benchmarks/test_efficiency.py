@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_graphs_have_the_edges_asked_for() -> None:
 
 
 def test_every_method_has_a_time() -> None:
-    rows = time_rows("cpu", (20,))
+    rows = list(time_rows("cpu", (20,)))
     assert [row["method"] for row in rows] == networks()
     for row in rows:
         assert row["ours"] > 0, row["ended"]
@@ -81,7 +81,7 @@ def test_who_runs_out_is_left_out_from_there_on(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(benchmarks.efficiency, "our_layer", layer)
     monkeypatch.setattr(first_pooling, "CHAIN_NODES", 20)
     methods = ["mean", "haarpool", "diffpool", "gin"]
-    rows = time_rows("cpu", (20, 30, 40), methods)
+    rows = list(time_rows("cpu", (20, 30, 40), methods))
     said = {(r["method"], r["nodes"]): r for r in rows}
     assert [n for m, n in said if m == "mean"] == [20, 30]
     assert [n for m, n in said if m == "gin"] == [20, 30, 40]
@@ -111,13 +111,13 @@ def test_a_cpu_without_room_is_out_of_memory() -> None:
 
 def test_memory_is_that_of_a_gpu() -> None:
     with pytest.raises(UserError, match="CUDA device, got 'cpu'"):
-        memory_rows("cpu", (20,))
+        list(memory_rows("cpu", (20,)))
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_memory_grows_with_the_graph() -> None:
-    rows = memory_rows("cuda", (500, 2000), ["gmt", "mean"])
+    rows = list(memory_rows("cuda", (500, 2000), ["gmt", "mean"]))
     small, _, large, _ = (row["ours"] for row in rows)
     assert 0 < 2 * small < large
     assert all(row["peer"] > row["ours"] for row in rows if row["method"] == "gmt")
@@ -126,7 +126,7 @@ def test_memory_grows_with_the_graph() -> None:
 def test_the_command_records_and_draws(
     gmpool_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    rows = time_rows("cpu", (20, 30), ["gmt", "mean"])
+    rows = list(time_rows("cpu", (20, 30), ["gmt", "mean"]))
     monkeypatch.setattr(benchmarks.efficiency, "measure", lambda root: rows)
     path, picture = tmp_path / "rows.jsonl", tmp_path / "new" / "figure.png"
     said = gmpool_cli("bench", "efficiency", "--record", path, "--plot", picture)
@@ -139,6 +139,21 @@ def test_the_command_records_and_draws(
     said = gmpool_cli("bench", "loader", "--plot", picture)
     assert said.code == 2
     assert "loader has no picture" in said.err
+
+
+def test_a_benchmark_that_breaks_off_keeps_its_rows(
+    gmpool_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def until_memory_ends(root: Path | None) -> Iterator[Row]:
+        yield from time_rows("cpu", (20,), ["mean"])
+        raise UserError("no room for more")
+
+    monkeypatch.setattr(benchmarks.efficiency, "measure", until_memory_ends)
+    said = gmpool_cli("bench", "efficiency", "--record", tmp_path / "rows.jsonl")
+    assert said.code != 0
+    assert "no room for more" in said.err
+    (kept,) = (tmp_path / "rows.jsonl").read_text().splitlines()
+    assert json.loads(kept)["method"] == "mean"
 
 
 def some_rows() -> list[Row]:
