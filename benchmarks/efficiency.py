@@ -36,7 +36,6 @@ from gmpool.pool.method import GraphSizes
 
 MEMORY_NODES = (1000, 3000, 5000, 10_000, 15_000, 20_000, 50_000, 100_000)
 TIME_NODES = tuple(range(100, 1001, 100))
-GPU_TIME_NODES = (*TIME_NODES, 2000)
 ROWS, GRAPHS = 4, 50
 LIMIT_S = 20.0
 ROUNDS, ROUNDS_S = 5, 5.0
@@ -54,7 +53,7 @@ def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
         yield from time_rows("cpu", TIME_NODES)
         return
     yield from memory_rows("cuda", MEMORY_NODES)
-    yield from time_rows("cuda", GPU_TIME_NODES)
+    yield from time_rows("cuda", TIME_NODES)
 
 
 def memory_rows(

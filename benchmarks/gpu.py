@@ -72,16 +72,19 @@ def on_plain(run: Callable[[], object]) -> Callable[[], object]:
     return plain
 
 
-def replayed(run: Callable[[], object]) -> Callable[[], object]:
-    """The same as one CUDA graph."""
-    stream = torch.cuda.Stream()
+def replayed(
+    run: Callable[[], object], stream: torch.cuda.Stream | None = None
+) -> Callable[[], object]:
+    """The same as one CUDA graph. stream: where it is captured, for a backward pass that of the
+    forward pass, because autograd goes back on the stream it came on."""
+    stream = stream or torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):  # for what happens once
             run()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=stream):
         run()
     return graph.replay
 
@@ -120,22 +123,27 @@ def attention(
     grads = [torch.randn_like(t) for t in outputs]
     with without_kernels():
         plain_outputs = forward()
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        outputs_there = forward()
 
     def backward(outputs: tuple[Tensor, Tensor]) -> Callable[[], object]:
         return lambda: torch.autograd.grad(outputs, inputs, grads, retain_graph=True)
 
     pooled = 4 * R * B * slots * width
-    passes: dict[str, tuple[Runs, int]] = {
-        "forward": ({OURS: no_grad, PLAIN: on_plain(no_grad)}, 4 * z.numel() + pooled),
+    passes: dict[str, tuple[Runs, Callable[[], object], int]] = {
+        "forward": ({OURS: no_grad, PLAIN: on_plain(no_grad)}, no_grad, 4 * z.numel() + pooled),
         "backward": (
             {OURS: backward(outputs), PLAIN: on_plain(backward(plain_outputs))},
+            backward(outputs_there),
             8 * z.numel() + pooled,
         ),
     }
     rows = []
-    for direction, (runs, size) in passes.items():
+    for direction, (runs, there, size) in passes.items():
         times = events(runs)
-        alone = events({OURS: replayed(runs[OURS])})[OURS]
+        alone = events({OURS: replayed(there, stream)})[OURS]
         facts = {"bytes": size, "tf32": torch.backends.cuda.matmul.allow_tf32}
         what = f"seed attention {direction}, {name}"
         rows += versus(times, OURS, what, **facts)

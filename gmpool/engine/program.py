@@ -6,6 +6,7 @@ step, the batch included, is read from tensors whose places stay.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -97,6 +98,7 @@ class Program:
         self.results = torch.zeros(4, R, dtype=torch.float64, device=self.device)
         self.stream = stream
         self.pool: Any = None
+        self.seconds_to_make = 0.0  # a program of this kind once more, when all is compiled
         self.steps = [self._captured(partial(self._step, feed)) for feed in feeds]
         self.evaluate = self._captured(self._evaluate)
 
@@ -112,9 +114,10 @@ class Program:
         with torch.cuda.stream(side):
             work()
         torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
+        graph, begun = torch.cuda.CUDAGraph(), time.perf_counter()
         with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
             work()
+        self.seconds_to_make += 2 * (time.perf_counter() - begun)
         return graph.replay
 
     def start(self, running: Tensor) -> None:

@@ -49,20 +49,24 @@ class _Judge(nn.Module):
 class Replicas:
     """The weights [R, P] and buffers of R models, and what they compute together."""
 
-    def __init__(self, models: list[Trainable], device: torch.device) -> None:
+    def __init__(
+        self, models: list[Trainable], device: torch.device, begins_as: list[int] | None = None
+    ) -> None:
+        """begins_as: the number of the model that each replica begins as; None: one of each."""
         self.module = _WithLoss(deepcopy(models[0])).to(device)
         self.judge = _Judge(self.module.model)
         self.shapes = {name: p.shape for name, p in self.module.named_parameters()}
         self.widths = [shape.numel() for shape in self.shapes.values()]
         # Every tensor begins at a multiple of ALIGNED numbers: matrix units read such ones fast.
         self.room = [math.ceil(width / ALIGNED) * ALIGNED for width in self.widths]
-        first = next(models[0].parameters())
-        self.weights = torch.zeros(len(models), sum(self.room), dtype=first.dtype, device=device)
-        self.weights.copy_(torch.stack([self.as_row(model) for model in models]))
         buffers = [dict(_WithLoss(m).named_buffers()) for m in models]
+        # What is alike goes to the device once, and is copied there.
+        self.weights = torch.stack([self.as_row(model) for model in models]).to(device)
         self.buffers = {
             name: torch.stack([b[name] for b in buffers]).to(device) for name in buffers[0]
         }
+        if begins_as is not None:
+            self.keep(torch.tensor(begins_as, device=device))
 
     @property
     def count(self) -> int:
@@ -70,15 +74,16 @@ class Replicas:
 
     def as_row(self, model: Trainable) -> Tensor:
         """The weights of one model as a row of `weights`. [P]"""
-        row = torch.zeros(sum(self.room), dtype=self.weights.dtype)
+        row = torch.zeros(sum(self.room), dtype=next(model.parameters()).dtype)
         for part, parameter in zip(row.split(self.room), model.parameters(), strict=True):
             part[: parameter.numel()] = parameter.detach().flatten()
         return row
 
-    def fill(self, model: Trainable, row: Tensor) -> None:
-        """Give a model the weights of a row [P], without copying them."""
-        for part, parameter in zip(row.split(self.room), model.parameters(), strict=True):
-            parameter.data = part[: parameter.numel()].view(parameter.shape)
+    def filled(self, model: Trainable, row: Tensor) -> Trainable:
+        """A model like this one with the weights of a row [P], which are not copied."""
+        parts = zip(row.split(self.room), model.parameters(), strict=True)
+        known = {id(p): nn.Parameter(part[: p.numel()].view(p.shape)) for part, p in parts}
+        return deepcopy(model, known)
 
     def by_name(self, weights: Tensor) -> dict[str, Tensor]:
         """Views of the weights [R, P], each [R, ...]."""
@@ -138,6 +143,6 @@ class Replicas:
                 buffer.copy_(clock)
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with some of the replicas alone."""
+        """Go on with these rows."""
         self.weights = self.weights.index_select(0, rows)
         self.buffers = {k: v.index_select(0, rows) for k, v in self.buffers.items()}

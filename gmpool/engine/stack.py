@@ -68,7 +68,7 @@ class Stack:
         own, from here to the end."""
         self.graphs, self.runs, self.metric, self.stream = graphs, runs, metric, stream
         shape = shape_for(graphs, runs[0].model)
-        self.models = first_models(graphs, runs, shape)
+        self.models, self.begins_as = first_models(graphs, runs, shape)
         self.batches = batches_for(self.models[0], graphs)
         self.batch_size, empty = runs[0].train.batch_size, self.batches.empty
         seeds = [run.seed for run in runs]
@@ -77,6 +77,7 @@ class Stack:
         self.steps = int(self.shuffles.steps.max())
         self.alive = list(range(len(runs)))  # the runs that the program's rows are
         self.progress = [_Progress() for _ in runs]
+        self.wasted = 0.0  # seconds that replicas which have stopped have cost this program
         self.bounds = [Bounds(0, 0, 0)] * 2
         self.valid_bounds = self.batches.bounds(self.valid)
         self.program = self._first_program()
@@ -93,13 +94,13 @@ class Stack:
 
     def _first_program(self) -> Program:
         drawn, device = self._draw(), self.graphs.device
-        replicas = Replicas(self.models, device)
+        replicas = Replicas(self.models, device, self.begins_as)
         adam = Adam.start(replicas.weights, [r.train for r in self.runs], self.shuffles.steps)
         by_loss = torch.tensor([r.train.select_by == "loss" for r in self.runs], device=device)
         return self._program(replicas, adam, Best.none_yet(by_loss, replicas.weights), drawn)
 
     def _program(self, replicas: Replicas, adam: Adam, best: Best, drawn: list[Tensor]) -> Program:
-        device, begun = self.graphs.device, time.perf_counter()
+        device = self.graphs.device
         program = Program(
             replicas,
             adam,
@@ -112,7 +113,6 @@ class Stack:
             stream=self.stream,
         )
         program.start(torch.ones(len(self.alive), dtype=torch.bool))
-        self.seconds_to_make = time.perf_counter() - begun
         return program
 
     def run(self, on_epoch: Callable[[int, int], None] | None) -> Iterator[list[Ended]]:
@@ -170,10 +170,11 @@ class Stack:
 
     def _next_epochs(self, running: list[bool], seconds: float) -> list[Ended]:
         """Draw on. The program is made anew when it must be larger, or when what the stopped
-        replicas cost in the last epochs, which took so many seconds, is more than making it."""
-        left, bounds = sum(running), list(self.bounds)
-        idle = 1 - left / len(running)
-        if idle and idle * seconds > self.seconds_to_make:
+        replicas have cost, the last epochs' part of so many seconds included, is more than making
+        it: that costs at most twice of what it would, were it known when each will stop."""
+        bounds = list(self.bounds)
+        self.wasted += (1 - sum(running) / len(running)) * seconds
+        if self.wasted > self.program.seconds_to_make:
             return self._go_on_with([row for row, on in enumerate(running) if on])
         drawn = self._draw()
         if self.bounds == bounds:
@@ -189,7 +190,7 @@ class Stack:
         """Test the others and put them away, and go on with these rows alone."""
         old = self.program
         ended = self._tested([row for row in range(len(self.alive)) if row not in rows])
-        self.alive = [self.alive[row] for row in rows]
+        self.alive, self.wasted = [self.alive[row] for row in rows], 0.0
         if not rows:
             del self.program
             return ended
@@ -208,36 +209,37 @@ class Stack:
         replicas = copy(self.program.replicas)
         replicas.weights = self.program.best.weights
         replicas.keep(torch.tensor(rows, device=device))
-        for number, row in zip(numbers, replicas.weights.cpu(), strict=True):
-            replicas.fill(self.models[number], row)
+        begun_as = [self.models[self.begins_as[number]] for number in numbers]
+        models = map(replicas.filled, begun_as, replicas.weights.cpu())
         parts = [self.runs[number].split.test for number in numbers]
         ids = in_batches(parts, self.batch_size, self.batches.empty)
         bounds = self.batches.bounds(ids)
         losses, metrics = evaluated(replicas, self.batches, ids.to(device), bounds, self.metric)
-        each = zip(numbers, metrics.tolist(), losses.tolist(), strict=True)
-        return [(n, self._result(self.models[n], self.progress[n], *scores)) for n, *scores in each]
+        each = zip(numbers, models, metrics.tolist(), losses.tolist(), strict=True)
+        return [(n, self._result(self.progress[n], *found)) for n, *found in each]
 
     @staticmethod
-    def _result(model: Trainable, progress: _Progress, metric: float, loss: float) -> Outcome:
+    def _result(progress: _Progress, model: Trainable, metric: float, loss: float) -> Outcome:
         if progress.failure:
             return progress.failure
         assert progress.best is not None
         return Trained(model, progress.best, metric, loss, 0.0, progress.curve)
 
 
-def first_models(graphs: PackedGraphs, runs: Sequence[Run], shape: DataShape) -> list[Trainable]:
-    """The models that the runs begin with. Those of one seed begin alike, whatever their fold: they
-    are drawn once and copied. Not so for regression, whose model knows its training labels."""
-    drawn: dict[tuple[int, str], Trainable] = {}
-    models = []
-    for run in runs:
-        which = run.seed, repr(run.model)
-        model = None if shape.task == "regression" else deepcopy(drawn.get(which))
-        if model is None:
-            model = first_model(graphs, run.split, run.model, run.seed, shape)
-            drawn[which] = model
-        models.append(model)
-    return models
+def first_models(
+    graphs: PackedGraphs, runs: Sequence[Run], shape: DataShape
+) -> tuple[list[Trainable], list[int]]:
+    """(models, the number of the one that each run begins as). Runs of one seed begin alike,
+    whatever their fold. Not so for regression, whose model knows its training labels."""
+    numbers: dict[tuple[int, str, int], int] = {}
+    models, begins_as = list[Trainable](), []
+    for at, run in enumerate(runs):
+        which = run.seed, repr(run.model), at if shape.task == "regression" else 0
+        if which not in numbers:
+            numbers[which] = len(models)
+            models.append(first_model(graphs, run.split, run.model, run.seed, shape))
+        begins_as.append(numbers[which])
+    return models, begins_as
 
 
 def batches_for(model: Trainable, graphs: PackedGraphs) -> FixedBatches:

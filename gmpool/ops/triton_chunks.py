@@ -76,6 +76,23 @@ def chunk_at(ptr, order, b, slot, CH: tl.constexpr):
 
 
 @triton.jit
+def graph_after(ptr, B, b, start, end, slot, CH: tl.constexpr):
+    """(graph that owns a slot, its start and end), from those of the slot before."""
+    another = slot >= end // CH + b + 1
+    start = tl.where(another, end, start)
+    b += another.to(tl.int32)
+    return b, start, tl.load(ptr + b + 1, mask=b < B, other=0).to(tl.int64)
+
+
+@triton.jit
+def nodes_at(order, start, b, slot, N, CH: tl.constexpr):
+    """(place of a slot's chunk, its nodes), whether they are still the graph's or not."""
+    at = start + (slot - start // CH - b) * CH
+    place = at + tl.arange(0, CH)
+    return at, tl.load(order + place, mask=place < N, other=0).to(tl.int64)
+
+
+@triton.jit
 def cut_rows(ptr, B, group_size, run, CH: tl.constexpr):
     """What lies across the border between program p and the next, for program p of a merge.
 

@@ -25,7 +25,14 @@ import triton.language as tl
 from torch import Tensor
 
 from gmpool.ops.gpu import on_device
-from gmpool.ops.triton_chunks import Plan, chunk_at, first_slot, graph_at, last_slot, merge_sum
+from gmpool.ops.triton_chunks import (
+    Plan,
+    graph_after,
+    graph_at,
+    last_slot,
+    merge_sum,
+    nodes_at,
+)
 from gmpool.ops.triton_tiles import z_tile
 
 MAX_SLOTS, MIN_COLUMNS, MAX_COLUMNS = 8, 16, 32
@@ -33,9 +40,26 @@ MAX_SUMS = 1024
 """Sums Aᵀ Z of a graph, H·K·D, of which a lane holds an eighth."""
 LOADED = tl.constexpr(128)
 """Numbers that one load of a warp brings: four for each lane."""
-CHUNK, PROGRAMS_PER_SM = 16, 8
 MANY_PARTS = {"rows": 128, "width": 32}
 """How parts are merged: a large graph has one of every program."""
+
+
+class Walk(NamedTuple):
+    """How the programs of a kernel go along the nodes."""
+
+    chunk: int  # CH: nodes at a time
+    programs_per_sm: int
+    registers: int | None  # of a lane, at most
+
+    def plan(self, num_nodes: int, num_graphs: int, device: torch.device) -> Plan:
+        return Plan.of(num_nodes, num_graphs, self.chunk, device, self.programs_per_sm)
+
+    @property
+    def launch(self) -> dict[str, int | None]:
+        return {"num_warps": 1, "num_stages": 1, "maxnreg": self.registers}
+
+
+FORWARD, BACKWARD = Walk(16, 8, None), Walk(8, 8, None)
 
 
 class Pieces(NamedTuple):
@@ -69,7 +93,6 @@ class FewSlots(NamedTuple):
     heads: int  # H
     seeds: int  # K
     columns: int  # BD
-    chunk: int  # CH
 
     @classmethod
     def of(cls, widths: list[int], num_heads: int, num_slots: int, axis: str) -> FewSlots | None:
@@ -79,10 +102,7 @@ class FewSlots(NamedTuple):
         if axis != "seeds" or num_slots > MAX_SLOTS or not 0 < sums <= MAX_SUMS:
             return None
         BD = max(MIN_COLUMNS, min(widest, MAX_COLUMNS))
-        return cls(num_heads, num_slots // num_heads, BD, CHUNK)
-
-    def plan(self, num_nodes: int, num_graphs: int, device: torch.device) -> Plan:
-        return Plan.of(num_nodes, num_graphs, self.chunk, device, PROGRAMS_PER_SM)
+        return cls(num_heads, num_slots // num_heads, BD)
 
 
 @triton.jit
@@ -108,6 +128,18 @@ def z_groups(z, node, inside, d, WIDTH, STRIDE: tl.constexpr, CH: tl.constexpr, 
     """Columns d of the rows of some nodes. [CH/G, G, BD]"""
     G: tl.constexpr = LOADED // BD
     return z_tile(z, node, inside, d, WIDTH, STRIDE).reshape(CH // G, G, BD)
+
+
+@triton.jit
+def z_rows(
+    zs, node, at, end, d, WIDTHS: tl.constexpr, STRIDES: tl.constexpr, CH: tl.constexpr,
+    BD: tl.constexpr,
+):  # fmt: skip
+    inside = at + tl.arange(0, CH) < end
+    z = ()
+    for i in tl.static_range(len(WIDTHS)):
+        z = z + (z_groups(zs[i], node, inside, d, WIDTHS[i], STRIDES[i], CH, BD),)
+    return z
 
 
 @triton.jit
@@ -153,9 +185,9 @@ def scores(
     return found
 
 
-@triton.jit(do_not_specialize=["B", "graphs_each", "slots", "run"])
+@triton.jit(do_not_specialize=["N", "B", "graphs_each", "slots", "run"])
 def _forward(
-    zs, m, c, order, ptr, outs, mass, a, sums, totals, B, graphs_each, slots, run,
+    zs, m, c, order, ptr, outs, mass, a, sums, totals, N, B, graphs_each, slots, run,
     WIDTHS: tl.constexpr, OFFSETS: tl.constexpr, STRIDES: tl.constexpr, ROWS: tl.constexpr,
     NP: tl.constexpr, D: tl.constexpr, H: tl.constexpr, K: tl.constexpr, BD: tl.constexpr,
     CH: tl.constexpr, WANT_A: tl.constexpr,
@@ -166,16 +198,20 @@ def _forward(
     parts = 2 * tl.num_programs(0)
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
+    start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
+    at, node = nodes_at(order, start, b, first, N, CH)
+    z = z_rows(zs, node, at, end, d, WIDTHS, STRIDES, CH, BD)
+    next_b, next_start, next_end = graph_after(ptr, B, b, start, end, first + 1, CH)
+    next_at, next_node = nodes_at(order, next_start, next_b, first + 1, N, CH)
     acc, total = no_sums(H * K, NP, BD)
     for slot in range(first, last):
-        b += (slot >= first_slot(ptr, b + 1, CH)).to(tl.int32)
-        start, end, at, node, inside = chunk_at(ptr, order, b, slot, CH)
+        next_z = z_rows(zs, next_node, next_at, next_end, d, WIDTHS, STRIDES, CH, BD)
+        far_b, far_start, far_end = graph_after(ptr, B, next_b, next_start, next_end, slot + 2, CH)
+        far_at, far_node = nodes_at(order, far_start, far_b, slot + 2, N, CH)
+        inside = at + tl.arange(0, CH) < end
         # An empty graph has one chunk without nodes, which writes zeros.
         if (at < end) | (start == end):
             rows = b // graphs_each * HK
-            z = ()
-            for i in tl.static_range(NP):
-                z = z + (z_groups(zs[i], node, inside, d, WIDTHS[i], STRIDES[i], CH, BD),)
             there = nodes_left(at, end, CH, BD)
             e = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K, BD), there, H, K)
             more, weight = (), ()
@@ -206,6 +242,14 @@ def _forward(
                         at_sum = sums[i] + waits * ROWS[i] + d
                         tl.store(at_sum, tl.sum(acc[j * NP + i], 0), mask=d < WIDTHS[i])
             acc, total = no_sums(H * K, NP, BD)
+        b, start, end, at, node, z = next_b, next_start, next_end, next_at, next_node, next_z
+        next_b, next_start, next_end, next_at, next_node = (
+            far_b,
+            far_start,
+            far_end,
+            far_at,
+            far_node,
+        )
 
 
 def forward(
@@ -216,7 +260,7 @@ def forward(
     z, (R, D, _), B = blocks[0], m.shape, ptr.shape[0] - 1
     N, H, K = z.shape[0], few.heads, few.seeds
     pieces = Pieces.of(blocks, few.columns)
-    plan = few.plan(N, B, z.device)
+    plan = FORWARD.plan(N, B, z.device)
     outs = [z.new_empty(H, B, K, t.shape[1]) for t in blocks]
     mass, a = z.new_empty(H, B, K), z.new_empty(N if want_a else 0, H, K)
     totals = z.new_empty(H, 2 * plan.programs, K, dtype=torch.float32)
@@ -225,9 +269,9 @@ def forward(
         _forward[(plan.programs,)](
             pieces.zs, m.float().mT.contiguous(), c.float().contiguous(), order, ptr,
             Pieces.cut(outs, few.columns), mass, a, Pieces.cut(sums, few.columns), totals,
-            B, B // R, plan.slots, plan.run,
+            N, B, B // R, plan.slots, plan.run,
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
-            H, K, few.columns, few.chunk, want_a, num_warps=1, num_stages=1,
+            H, K, few.columns, plan.chunk, want_a, **FORWARD.launch,
         )  # fmt: skip
         for part, out in zip([totals, *sums], [mass, *outs], strict=True):
             if out.numel():

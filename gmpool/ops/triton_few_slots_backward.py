@@ -15,8 +15,16 @@ import triton.language as tl
 from torch import Tensor
 
 from gmpool.ops.gpu import on_device
-from gmpool.ops.triton_chunks import chunk_at, first_slot, graph_at, last_slot, merge_sum
+from gmpool.ops.triton_chunks import (
+    first_slot,
+    graph_after,
+    graph_at,
+    last_slot,
+    merge_sum,
+    nodes_at,
+)
 from gmpool.ops.triton_few_slots import (
+    BACKWARD,
     LOADED,
     MANY_PARTS,
     FewSlots,
@@ -26,13 +34,13 @@ from gmpool.ops.triton_few_slots import (
     row_of,
     scores,
     shares,
-    z_groups,
+    z_rows,
 )
 
 
-@triton.jit(do_not_specialize=["B", "R", "graphs_each", "slots", "run"])
+@triton.jit(do_not_specialize=["N", "B", "R", "graphs_each", "slots", "run"])
 def _backward(
-    zs, m, c, gs, g_mass, g_a, order, ptr, dzs, dm, dc, B, R, graphs_each, slots, run,
+    zs, m, c, gs, g_mass, g_a, order, ptr, dzs, dm, dc, N, B, R, graphs_each, slots, run,
     WIDTHS: tl.constexpr, OFFSETS: tl.constexpr, STRIDES: tl.constexpr, ROWS: tl.constexpr,
     NP: tl.constexpr, D: tl.constexpr, H: tl.constexpr, K: tl.constexpr, BD: tl.constexpr,
     CH: tl.constexpr, HAS_G_A: tl.constexpr,
@@ -43,16 +51,20 @@ def _backward(
     last = tl.minimum(first + run, slots)
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
+    start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
+    at, node = nodes_at(order, start, b, first, N, CH)
+    z = z_rows(zs, node, at, end, d, WIDTHS, STRIDES, CH, BD)
+    next_b, next_start, next_end = graph_after(ptr, B, b, start, end, first + 1, CH)
+    next_at, next_node = nodes_at(order, next_start, next_b, first + 1, N, CH)
     so_far, of_c = no_sums(H * K, NP, BD)
     for slot in range(first, last):
-        b += (slot >= first_slot(ptr, b + 1, CH)).to(tl.int32)
-        _, end, at, node, inside = chunk_at(ptr, order, b, slot, CH)
+        next_z = z_rows(zs, next_node, next_at, next_end, d, WIDTHS, STRIDES, CH, BD)
+        far_b, far_start, far_end = graph_after(ptr, B, next_b, next_start, next_end, slot + 2, CH)
+        far_at, far_node = nodes_at(order, far_start, far_b, slot + 2, N, CH)
+        inside = at + tl.arange(0, CH) < end
         replica = b // graphs_each
         if at < end:
             rows = replica * HK
-            z = ()
-            for i in tl.static_range(NP):
-                z = z + (z_groups(zs[i], node, inside, d, WIDTHS[i], STRIDES[i], CH, BD),)
             there = nodes_left(at, end, CH, BD)
             a = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K, BD), there, H, K)
             da = ()
@@ -105,6 +117,14 @@ def _backward(
                     at_dm = dm + (to + j) * D + OFFSETS[i] + d
                     tl.store(at_dm, tl.sum(so_far[j * NP + i], 0), mask=d < WIDTHS[i])
             so_far, of_c = no_sums(H * K, NP, BD)
+        b, start, end, at, node, z = next_b, next_start, next_end, next_at, next_node, next_z
+        next_b, next_start, next_end, next_at, next_node = (
+            far_b,
+            far_start,
+            far_end,
+            far_at,
+            far_node,
+        )
 
 
 def backward(
@@ -114,7 +134,7 @@ def backward(
     """(∂z of each block, ∂M [R, D, H·K], ∂c [R, H·K]), the latter two in float32."""
     z, (R, D, HK), B = blocks[0], m.shape, ptr.shape[0] - 1
     pieces = Pieces.of(blocks, few.columns)
-    plan = few.plan(z.shape[0], B, z.device)
+    plan = BACKWARD.plan(z.shape[0], B, z.device)
     dzs = [t.new_empty(t.shape) for t in blocks]
     dc = z.new_empty(R + 2 * plan.programs, HK, dtype=torch.float32)
     dm = dc.new_empty(*dc.shape, D)
@@ -123,10 +143,9 @@ def backward(
             pieces.zs, m.float().mT.contiguous(), c.float().contiguous(),
             Pieces.cut([t.contiguous() for t in g], few.columns), g_mass.contiguous(),
             g_mass if g_a is None else g_a.contiguous(), order, ptr,
-            Pieces.cut(dzs, few.columns), dm, dc, B, R, B // R, plan.slots, plan.run,
+            Pieces.cut(dzs, few.columns), dm, dc, z.shape[0], B, R, B // R, plan.slots, plan.run,
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
-            few.heads, few.seeds, few.columns, few.chunk, g_a is not None,
-            num_warps=1, num_stages=1,
+            few.heads, few.seeds, few.columns, plan.chunk, g_a is not None, **BACKWARD.launch,
         )  # fmt: skip
         for t in (dm, dc):
             merge_sum(t[None, R:], t[None, :R], ptr, plan, B // R, **MANY_PARTS)
