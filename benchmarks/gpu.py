@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,49 +101,44 @@ def attention(
 ) -> list[dict[str, Any]]:
     """Seed attention over seeds alone, one head; each replica has seeds and rows of its own."""
     R, N, B = replicas, segments.batch.shape[0], segments.num_graphs
-    z = torch.randn(R, N, width, device="cuda", requires_grad=True)
-    m = (torch.randn(R, width, slots, device="cuda") * width**-0.5).requires_grad_()
-    c = torch.randn(R, slots, device="cuda", requires_grad=True)
-    inputs = (z, m, c)
+    many = (R,) if R > 1 else ()
+    z = torch.randn(*many, N, width, device="cuda")
+    m = torch.randn(*many, width, slots, device="cuda") * width**-0.5
+    c = torch.randn(*many, slots, device="cuda")
 
     def one(z: Tensor, m: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         pooled, mass, _ = seed_attention([z], m, c, segments, 1, "seeds", want_a=False)
         return pooled[0], mass
 
-    def forward() -> tuple[Tensor, Tensor]:
-        if R > 1:
-            return torch.vmap(one)(*inputs)
-        return one(z[0], m[0], c[0])
+    def forward(inputs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        return torch.vmap(one)(*inputs) if R > 1 else one(*inputs)
 
     def no_grad() -> None:
         with torch.no_grad():
-            forward()
+            forward((z, m, c))
 
-    outputs = forward()
-    grads = [torch.randn_like(t) for t in outputs]
-    with without_kernels():
-        plain_outputs = forward()
+    def backward() -> Callable[[], object]:
+        """Of a forward pass here and now, whose stream it keeps to."""
+        leaves = [t.detach().requires_grad_() for t in (z, m, c)]
+        outputs = forward(leaves)
+        grads = [torch.randn_like(t) for t in outputs]
+        return lambda: torch.autograd.grad(outputs, leaves, grads, retain_graph=True)
+
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        outputs_there = forward()
-
-    def backward(outputs: tuple[Tensor, Tensor]) -> Callable[[], object]:
-        return lambda: torch.autograd.grad(outputs, inputs, grads, retain_graph=True)
-
+        there = backward()
+    with without_kernels():
+        plain = backward()
     pooled = 4 * R * B * slots * width
     passes: dict[str, tuple[Runs, Callable[[], object], int]] = {
         "forward": ({OURS: no_grad, PLAIN: on_plain(no_grad)}, no_grad, 4 * z.numel() + pooled),
-        "backward": (
-            {OURS: backward(outputs), PLAIN: on_plain(backward(plain_outputs))},
-            backward(outputs_there),
-            8 * z.numel() + pooled,
-        ),
+        "backward": ({OURS: backward(), PLAIN: on_plain(plain)}, there, 8 * z.numel() + pooled),
     }
     rows = []
-    for direction, (runs, there, size) in passes.items():
+    for direction, (runs, captured_run, size) in passes.items():
         times = events(runs)
-        alone = events({OURS: replayed(there, stream)})[OURS]
+        alone = events({OURS: replayed(captured_run, stream)})[OURS]
         facts = {"bytes": size, "tf32": torch.backends.cuda.matmul.allow_tf32}
         what = f"seed attention {direction}, {name}"
         rows += versus(times, OURS, what, **facts)

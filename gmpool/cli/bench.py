@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,11 +43,20 @@ def bench(
     plot: Annotated[
         Path | None, typer.Option(help="efficiency: draw the rows into this .png file.")
     ] = None,
+    recorded: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --plot: draw the rows of this file and measure nothing; repeat."),
+    ] = None,
     json_: JsonFlag = False,
 ) -> None:
     """Measure ours beside the usual way, in one run (needs a source checkout)."""
-    if plot is not None and name is not Bench.efficiency:
+    if (plot or recorded) and name is not Bench.efficiency:
         raise UserError(f"--plot draws the rows of efficiency, and {name} has no picture")
+    if recorded:
+        if plot is None or record is not None or json_:
+            raise UserError("--recorded goes with --plot alone: there is nothing to measure")
+        _draw(plot, recorded=recorded)
+        return
     root = Path(gmpool.__file__).resolve().parents[1]
     if not (root / "benchmarks" / "__init__.py").is_file():
         raise UserError(
@@ -61,7 +71,7 @@ def bench(
         if record is not None:  # as it comes: a benchmark that is stopped keeps what it has
             _record(row, name, record)
     if plot is not None:
-        _draw(rows, plot)
+        _draw(plot, rows)
     if json_:
         print(json.dumps(rows))
         return
@@ -91,10 +101,14 @@ def _record(row: dict[str, Any], name: str, path: Path) -> None:
         raise UserError(f"the rows could not be written to {path}: {error}") from error
 
 
-def _draw(rows: list[dict[str, Any]], path: Path) -> None:
-    from gmpool.report.efficiency import efficiency_figure
+def _draw(
+    path: Path, rows: Sequence[dict[str, Any]] = (), *, recorded: Sequence[Path] = ()
+) -> None:
+    """The rows that were measured now, or those of files."""
+    from gmpool.report.efficiency import efficiency_figure, recorded_figure
 
+    picture = recorded_figure(recorded) if recorded else efficiency_figure(rows)
     try:
-        write_atomically({path: efficiency_figure(rows)})
+        write_atomically({path: picture})
     except OSError as error:
         raise UserError(f"the picture could not be written to {path}: {error}") from error

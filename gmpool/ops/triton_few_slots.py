@@ -5,7 +5,8 @@ speed. So a program is one warp that holds a few nodes with all their columns, a
 and Aᵀ Z by multiplying and adding, with many programs on a multiprocessor to wait for memory in
 turn. One load of a warp covers G rows of BD columns, and CH nodes are CH / G such groups,
 [CH/G, G, BD]. Sums over nodes stay apart for the rows of a group, [G, BD], and what meets every row
-is read once for each of them, so that no lane needs another's until the sums are written.
+is read once for each of them, so that no lane needs another's until the sums are written. Which
+nodes come next, and forward their rows as well, is asked for before the chunk at hand is worked on.
 
 See triton_attention.py for the same with products of tiles, and triton_chunks.py for how nodes are
 walked and parts of sums are merged.
@@ -40,26 +41,12 @@ MAX_SUMS = 1024
 """Sums Aᵀ Z of a graph, H·K·D, of which a lane holds an eighth."""
 LOADED = tl.constexpr(128)
 """Numbers that one load of a warp brings: four for each lane."""
+PROGRAMS_PER_SM = 8
+LAUNCH = {"num_warps": 1, "num_stages": 1}
+FEW_SUMS, CHUNK, LONG_CHUNK = 512, 8, 16
+"""A program that holds few sums has the registers for a long chunk."""
 MANY_PARTS = {"rows": 128, "width": 32}
 """How parts are merged: a large graph has one of every program."""
-
-
-class Walk(NamedTuple):
-    """How the programs of a kernel go along the nodes."""
-
-    chunk: int  # CH: nodes at a time
-    programs_per_sm: int
-    registers: int | None  # of a lane, at most
-
-    def plan(self, num_nodes: int, num_graphs: int, device: torch.device) -> Plan:
-        return Plan.of(num_nodes, num_graphs, self.chunk, device, self.programs_per_sm)
-
-    @property
-    def launch(self) -> dict[str, int | None]:
-        return {"num_warps": 1, "num_stages": 1, "maxnreg": self.registers}
-
-
-FORWARD, BACKWARD = Walk(16, 8, None), Walk(8, 8, None)
 
 
 class Pieces(NamedTuple):
@@ -93,6 +80,7 @@ class FewSlots(NamedTuple):
     heads: int  # H
     seeds: int  # K
     columns: int  # BD
+    sums: int  # H·K·D
 
     @classmethod
     def of(cls, widths: list[int], num_heads: int, num_slots: int, axis: str) -> FewSlots | None:
@@ -102,7 +90,7 @@ class FewSlots(NamedTuple):
         if axis != "seeds" or num_slots > MAX_SLOTS or not 0 < sums <= MAX_SUMS:
             return None
         BD = max(MIN_COLUMNS, min(widest, MAX_COLUMNS))
-        return cls(num_heads, num_slots // num_heads, BD)
+        return cls(num_heads, num_slots // num_heads, BD, sums)
 
 
 @triton.jit
@@ -124,21 +112,17 @@ def nodes_left(at, end, CH: tl.constexpr, BD: tl.constexpr):
 
 
 @triton.jit
-def z_groups(z, node, inside, d, WIDTH, STRIDE: tl.constexpr, CH: tl.constexpr, BD: tl.constexpr):
-    """Columns d of the rows of some nodes. [CH/G, G, BD]"""
-    G: tl.constexpr = LOADED // BD
-    return z_tile(z, node, inside, d, WIDTH, STRIDE).reshape(CH // G, G, BD)
-
-
-@triton.jit
 def z_rows(
     zs, node, at, end, d, WIDTHS: tl.constexpr, STRIDES: tl.constexpr, CH: tl.constexpr,
     BD: tl.constexpr,
 ):  # fmt: skip
+    """The rows of a chunk's nodes, zero for those the graph does not have. NP of [CH/G, G, BD]"""
+    G: tl.constexpr = LOADED // BD
     inside = at + tl.arange(0, CH) < end
     z = ()
     for i in tl.static_range(len(WIDTHS)):
-        z = z + (z_groups(zs[i], node, inside, d, WIDTHS[i], STRIDES[i], CH, BD),)
+        tile = z_tile(zs[i], node, inside, d, WIDTHS[i], STRIDES[i])
+        z = z + (tile.reshape(CH // G, G, BD),)
     return z
 
 
@@ -243,13 +227,8 @@ def _forward(
                         tl.store(at_sum, tl.sum(acc[j * NP + i], 0), mask=d < WIDTHS[i])
             acc, total = no_sums(H * K, NP, BD)
         b, start, end, at, node, z = next_b, next_start, next_end, next_at, next_node, next_z
-        next_b, next_start, next_end, next_at, next_node = (
-            far_b,
-            far_start,
-            far_end,
-            far_at,
-            far_node,
-        )
+        next_b, next_start, next_end = far_b, far_start, far_end
+        next_at, next_node = far_at, far_node
 
 
 def forward(
@@ -260,7 +239,8 @@ def forward(
     z, (R, D, _), B = blocks[0], m.shape, ptr.shape[0] - 1
     N, H, K = z.shape[0], few.heads, few.seeds
     pieces = Pieces.of(blocks, few.columns)
-    plan = FORWARD.plan(N, B, z.device)
+    chunk = LONG_CHUNK if few.sums <= FEW_SUMS else CHUNK
+    plan = Plan.of(N, B, chunk, z.device, PROGRAMS_PER_SM)
     outs = [z.new_empty(H, B, K, t.shape[1]) for t in blocks]
     mass, a = z.new_empty(H, B, K), z.new_empty(N if want_a else 0, H, K)
     totals = z.new_empty(H, 2 * plan.programs, K, dtype=torch.float32)
@@ -271,7 +251,7 @@ def forward(
             Pieces.cut(outs, few.columns), mass, a, Pieces.cut(sums, few.columns), totals,
             N, B, B // R, plan.slots, plan.run,
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
-            H, K, few.columns, plan.chunk, want_a, **FORWARD.launch,
+            H, K, few.columns, plan.chunk, want_a, **LAUNCH,
         )  # fmt: skip
         for part, out in zip([totals, *sums], [mass, *outs], strict=True):
             if out.numel():

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gmpool.ops.gpu import on_device
 from gmpool.ops.triton_chunks import (
+    Plan,
     first_slot,
     graph_after,
     graph_at,
@@ -24,9 +25,11 @@ from gmpool.ops.triton_chunks import (
     nodes_at,
 )
 from gmpool.ops.triton_few_slots import (
-    BACKWARD,
+    CHUNK,
+    LAUNCH,
     LOADED,
     MANY_PARTS,
+    PROGRAMS_PER_SM,
     FewSlots,
     Pieces,
     no_sums,
@@ -53,18 +56,15 @@ def _backward(
     b = graph_at(ptr, B, first, CH)
     start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
     at, node = nodes_at(order, start, b, first, N, CH)
-    z = z_rows(zs, node, at, end, d, WIDTHS, STRIDES, CH, BD)
-    next_b, next_start, next_end = graph_after(ptr, B, b, start, end, first + 1, CH)
-    next_at, next_node = nodes_at(order, next_start, next_b, first + 1, N, CH)
     so_far, of_c = no_sums(H * K, NP, BD)
     for slot in range(first, last):
-        next_z = z_rows(zs, next_node, next_at, next_end, d, WIDTHS, STRIDES, CH, BD)
-        far_b, far_start, far_end = graph_after(ptr, B, next_b, next_start, next_end, slot + 2, CH)
-        far_at, far_node = nodes_at(order, far_start, far_b, slot + 2, N, CH)
+        next_b, next_start, next_end = graph_after(ptr, B, b, start, end, slot + 1, CH)
+        next_at, next_node = nodes_at(order, next_start, next_b, slot + 1, N, CH)
         inside = at + tl.arange(0, CH) < end
         replica = b // graphs_each
         if at < end:
             rows = replica * HK
+            z = z_rows(zs, node, at, end, d, WIDTHS, STRIDES, CH, BD)
             there = nodes_left(at, end, CH, BD)
             a = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K, BD), there, H, K)
             da = ()
@@ -117,14 +117,7 @@ def _backward(
                     at_dm = dm + (to + j) * D + OFFSETS[i] + d
                     tl.store(at_dm, tl.sum(so_far[j * NP + i], 0), mask=d < WIDTHS[i])
             so_far, of_c = no_sums(H * K, NP, BD)
-        b, start, end, at, node, z = next_b, next_start, next_end, next_at, next_node, next_z
-        next_b, next_start, next_end, next_at, next_node = (
-            far_b,
-            far_start,
-            far_end,
-            far_at,
-            far_node,
-        )
+        b, start, end, at, node = next_b, next_start, next_end, next_at, next_node
 
 
 def backward(
@@ -134,7 +127,7 @@ def backward(
     """(∂z of each block, ∂M [R, D, H·K], ∂c [R, H·K]), the latter two in float32."""
     z, (R, D, HK), B = blocks[0], m.shape, ptr.shape[0] - 1
     pieces = Pieces.of(blocks, few.columns)
-    plan = BACKWARD.plan(z.shape[0], B, z.device)
+    plan = Plan.of(z.shape[0], B, CHUNK, z.device, PROGRAMS_PER_SM)
     dzs = [t.new_empty(t.shape) for t in blocks]
     dc = z.new_empty(R + 2 * plan.programs, HK, dtype=torch.float32)
     dm = dc.new_empty(*dc.shape, D)
@@ -145,7 +138,7 @@ def backward(
             g_mass if g_a is None else g_a.contiguous(), order, ptr,
             Pieces.cut(dzs, few.columns), dm, dc, z.shape[0], B, R, B // R, plan.slots, plan.run,
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
-            few.heads, few.seeds, few.columns, plan.chunk, g_a is not None, **BACKWARD.launch,
+            few.heads, few.seeds, few.columns, plan.chunk, g_a is not None, **LAUNCH,
         )  # fmt: skip
         for t in (dm, dc):
             merge_sum(t[None, R:], t[None, :R], ptr, plan, B // R, **MANY_PARTS)

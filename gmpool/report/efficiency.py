@@ -53,16 +53,24 @@ def efficiency_figure(rows: Sequence[Row]) -> bytes:
     return png(figure)
 
 
-def recorded_figure(path: Path) -> bytes:
-    """The same from a file that `gmpool bench efficiency --record` wrote; of a point measured
-    twice the last counts."""
+def recorded_figure(paths: Sequence[Path]) -> bytes:
+    """The same from files that `gmpool bench efficiency --record` wrote; of a point measured twice
+    the last counts."""
+    rows = [row for path in paths for row in _read(path) if row.get("bench") == "efficiency"]
+    if not rows:
+        raise UserError(
+            f"there are no rows of efficiency in {', '.join(map(str, paths))}; "
+            f"gmpool bench efficiency --record FILE writes some"
+        )
+    keys = ("figure", "device", "method", "nodes")
+    return efficiency_figure(list({tuple(row[k] for k in keys): row for row in rows}.values()))
+
+
+def _read(path: Path) -> list[Row]:
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as error:
         raise UserError(f"the rows of {path} cannot be read: {error}") from error
-    keys = ("figure", "device", "method", "nodes")
-    mine = {tuple(r[k] for k in keys): r for r in rows if r.get("bench") == "efficiency"}
-    return efficiency_figure(list(mine.values()))
 
 
 def _lines(rows: Sequence[Row], methods: Sequence[str]) -> list[Line]:

@@ -135,7 +135,14 @@ def test_the_command_records_and_draws(
     kept = [json.loads(line) for line in path.read_text().splitlines()]
     assert [row["device"] for row in kept] == [row["device"] for row in rows]
     assert {"bench", "versions", "commit"} <= set(kept[0])
-    assert recorded_figure(path) == picture.read_bytes()
+    assert recorded_figure([path]) == picture.read_bytes()
+    again = tmp_path / "again.png"
+    said = gmpool_cli("bench", "efficiency", "--recorded", path, "--plot", again)
+    assert said.code == 0, said.err
+    assert again.read_bytes() == picture.read_bytes()
+    said = gmpool_cli("bench", "efficiency", "--recorded", path)
+    assert said.code == 2
+    assert "--recorded goes with --plot alone" in said.err
     said = gmpool_cli("bench", "loader", "--plot", picture)
     assert said.code == 2
     assert "loader has no picture" in said.err
@@ -186,7 +193,10 @@ def test_the_figure_has_a_panel_per_figure_and_nothing_is_cut_off() -> None:
 
 def test_a_file_without_rows_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.jsonl cannot be read"):
-        recorded_figure(tmp_path / "none.jsonl")
+        recorded_figure([tmp_path / "none.jsonl"])
+    (tmp_path / "other.jsonl").write_text('{"bench": "epoch"}\n')
+    with pytest.raises(UserError, match=r"no rows of efficiency in .*other\.jsonl"):
+        recorded_figure([tmp_path / "other.jsonl"])
 
 
 def test_names_are_moved_apart_and_keep_their_order() -> None:
