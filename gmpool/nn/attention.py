@@ -7,6 +7,7 @@ softmax over the queries ("seeds") or over the rows ("nodes").
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,12 +15,13 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.nn.columns import Columns, plain
-from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, is_linear, make_conv
+from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, LinearConv, is_linear, make_conv
 from gmpool.ops.add_bias import affine
 from gmpool.ops.adjacency import Adjacency, inverse
+from gmpool.ops.direct import transformed
 from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.grouped import collect
-from gmpool.ops.seed_attention import seed_attention
+from gmpool.ops.seed_attention import one_seed, seed_attention
 from gmpool.ops.seed_attention_through import seed_attention_through
 from gmpool.ops.seed_softmax import seed_softmax
 from gmpool.ops.segment import Segments, segment_softmax
@@ -27,6 +29,7 @@ from gmpool.ops.sparse import Pattern, sddmm, spmm
 
 SOFTMAX_AXES = ("seeds", "nodes")
 SCALES = ("width", "head", "none")
+FEW_NODES = 2**15
 
 
 class Attended(NamedTuple):
@@ -126,27 +129,35 @@ class SeedAttention(MultiHeadAttention):
         key, value = self.to_key, self.to_value
         assert is_linear(key)
         assert is_linear(value)
-        queries = self._block_diagonal(q * self.factor)
-        m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
-        D, slots = m.shape
-        gcn = _not_yet_applied(key, x, edges)
-        if gcn is not None and self.num_heads < slots < D / 2:
-            pooled, mass, a = seed_attention_through(
-                gcn, plain(x), m, c, segments, self.num_heads, self.softmax
-            )
+        H, gcn = self.num_heads, _not_yet_applied(key, x, edges)
+        if q.shape[0] == 1 and self.softmax == "seeds":
+            blocks = _propagated(key, x, edges)
+            pooled, mass, a = one_seed(blocks, segments, H, want_a=want_a)
         else:
-            z = key.shared_propagation(x, edges)
-            blocks = z if isinstance(z, list) else [z]  # columns of [N, D_in]
-            pooled, mass, a = seed_attention(
-                blocks, m, c, segments, self.num_heads, self.softmax, want_a=want_a
-            )
+            queries = self._block_diagonal(q * self.factor)
+            m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
+            D, slots = m.shape
+            if gcn is not None and H < slots < D / 2 and not self._is_small(slots, x):
+                pooled, mass, a = seed_attention_through(
+                    gcn, plain(x), m, c, segments, H, self.softmax
+                )
+            else:
+                blocks = _propagated(key, x, edges)
+                pooled, mass, a = seed_attention(
+                    blocks, m, c, segments, H, self.softmax, want_a=want_a
+                )
         B, K = pooled[0].shape[1:3]
         out = (mass[..., None] * self.heads(value.bias)[:, None, None]).flatten(1, 2)  # [H, B·K, d]
-        w_value = value.weight.unflatten(0, (self.num_heads, -1)).transpose(1, 2)  # [H, D_in, d]
+        w_value = value.weight.unflatten(0, (H, -1)).transpose(1, 2)  # [H, D_in, d]
         widths = [part.shape[3] for part in pooled]
-        for part, w in zip(pooled, w_value.split(widths, dim=1), strict=True):
+        for part, w in zip(pooled, _split(w_value, widths), strict=True):
             out = torch.baddbmm(out, part.flatten(1, 2), w)
         return out.unflatten(1, (B, K)), a
+
+    def _is_small(self, slots: int, x: Tensor | Columns) -> bool:
+        """Whether a GPU would start kernels for longer than they run: making Z takes fewer."""
+        fused = heads_at_once([plain(x)], self.num_heads, slots, self.softmax) > 0
+        return fused and x.shape[0] <= FEW_NODES and not transformed()
 
     def _block_diagonal(self, q: Tensor) -> Tensor:
         """Queries as one matrix whose product serves all heads. [K, H, d] -> [D, H·K]"""
@@ -176,8 +187,8 @@ class SeedAttention(MultiHeadAttention):
         key, value, H = self.to_key, self.to_value, self.num_heads
         if not (is_linear(key) and is_linear(value)):
             return self.heads(key(x, edges)).unbind(1), self.heads(value(x, edges)).unbind(1)
-        z = key.shared_propagation(x, edges)
-        rows = z if isinstance(z, Tensor) else z[0] if len(z) == 1 else torch.cat(z, dim=1)
+        z = _propagated(key, x, edges)
+        rows = z[0] if len(z) == 1 else torch.cat(z, dim=1)
         weight, bias = torch.cat([key.weight, value.weight]), torch.cat([key.bias, value.bias])
         both = affine(rows, weight, bias).unflatten(1, (2 * H, -1)).unbind(1)
         return both[:H], both[H:]
@@ -188,6 +199,17 @@ def _not_yet_applied(conv: object, x: Tensor | Columns, edges: AnyEdges) -> Adja
     if not isinstance(conv, GCNConv) or (isinstance(x, Columns) and x.gcn_known):
         return None
     return edges.gcn if isinstance(edges.gcn, Adjacency) else None
+
+
+def _propagated(conv: LinearConv, x: Tensor | Columns, edges: AnyEdges) -> list[Tensor]:
+    """The rows that keys and values are linear in, as columns of [N, D_in]."""
+    z = conv.shared_propagation(x, edges)
+    return z if isinstance(z, list) else [z]
+
+
+def _split(weight: Tensor, widths: list[int]) -> Sequence[Tensor]:
+    """The rows of a weight [H, D_in, d] for each block of columns; one block takes all, uncut."""
+    return [weight] if len(widths) == 1 else weight.split(widths, dim=1)
 
 
 class RowAttention(MultiHeadAttention):

@@ -49,5 +49,10 @@ def only_values(t: Tensor) -> bool:
         not torch.compiler.is_compiling()
         and t.is_cpu
         and type(t) in (Tensor, torch.nn.Parameter)
-        and not torch._C._are_functorch_transforms_active()
+        and not transformed()
     )
+
+
+def transformed() -> bool:
+    """Whether a transform such as vmap looks on, so that a tensor may stand for many."""
+    return torch._C._are_functorch_transforms_active()

@@ -63,7 +63,7 @@ def seed_attention(
     want_a: without it A may come back empty, which on a GPU saves its memory.
     """
     if m.shape[1] == num_heads and axis == "seeds":
-        return _one_seed(blocks, segments, num_heads, want_a)
+        return one_seed(blocks, segments, num_heads, want_a=want_a)
     index = (segments.batch, segments.order, segments.ptr)
     at_once = heads_at_once(blocks, num_heads, m.shape[1], axis) or num_heads
     if at_once == num_heads:
@@ -78,9 +78,11 @@ def seed_attention(
     return [torch.cat(part) for part in pooled], torch.cat(mass), torch.cat(a, dim=1)
 
 
-def _one_seed(blocks: list[Tensor], segments: Segments, H: int, want_a: bool) -> Attended:
-    """A softmax over one seed is 1: pooling is a sum, and there is no score to differentiate."""
-    B, z = segments.num_graphs, blocks[0]
+def one_seed(
+    blocks: list[Tensor], segments: Segments, num_heads: int, *, want_a: bool = True
+) -> Attended:
+    """The same for one seed: a softmax over it is 1, pooling is a sum, and there are no scores."""
+    H, B, z = num_heads, segments.num_graphs, blocks[0]
     sums = [segment_sum(z, segments)[None, :, None].expand(H, B, 1, -1) for z in blocks]
     mass = segments.counts.to(z.dtype)[None, :, None].expand(H, B, 1)
     return sums, mass, z.new_ones(z.shape[0] if want_a else 0, H, 1)

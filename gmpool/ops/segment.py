@@ -51,14 +51,11 @@ class Segments:
     @classmethod
     def uniform(cls, num_graphs: int, size: int, device: Any = None) -> Segments:
         """B graphs of exactly `size` rows each."""
-        order = torch.arange(num_graphs * size, device=device)
-        ptr = size * torch.arange(num_graphs + 1, device=device)
-        return cls(order // size, order, ptr)
+        return EqualSegments(num_graphs, size, device)
 
     def with_rows(self, size: int) -> Segments:
         """The same graphs when each has `size` rows."""
-        uniform = Segments.uniform(self.num_graphs, size, self.ptr.device)
-        return Segments(uniform.batch, uniform.order, uniform.ptr, self.real)
+        return EqualSegments(self.num_graphs, size, self.ptr.device, self.real)
 
     @property
     def num_graphs(self) -> int:
@@ -83,8 +80,56 @@ class Segments:
         return Pattern(self.ptr, self.order, one_each, self.batch)
 
 
+class EqualSegments(Segments):
+    """B graphs of exactly `size` rows each, one after the other; indices are made when read."""
+
+    size: int
+    _num_graphs: int
+    _device: Any
+    _made: dict[str, Tensor]
+
+    def __init__(
+        self, num_graphs: int, size: int, device: Any = None, real: Tensor | None = None
+    ) -> None:
+        for name, value in (("_num_graphs", num_graphs), ("size", size), ("_device", device)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "real", real)
+        object.__setattr__(self, "_made", {})
+
+    # Kept by hand: a compiled graph cannot pass the lock of Python 3.11's cached_property.
+    @property
+    def order(self) -> Tensor:
+        if "order" not in self._made:
+            rows = self._num_graphs * self.size
+            self._made["order"] = torch.arange(rows, device=self._device)
+        return self._made["order"]
+
+    @property
+    def batch(self) -> Tensor:
+        if "batch" not in self._made:
+            self._made["batch"] = self.order // self.size
+        return self._made["batch"]
+
+    @property
+    def ptr(self) -> Tensor:
+        if "ptr" not in self._made:
+            graphs = torch.arange(self._num_graphs + 1, device=self._device)
+            self._made["ptr"] = self.size * graphs
+        return self._made["ptr"]
+
+    @property
+    def num_graphs(self) -> int:
+        return self._num_graphs
+
+    @property
+    def counts(self) -> Tensor:
+        return torch.full((self._num_graphs,), self.size, device=self._device)
+
+
 def segment_sum(x: Tensor, segments: Segments) -> Tensor:
     """Σ over the nodes of each graph. [N, ...] -> [B, ...]; an empty graph gives 0."""
+    if isinstance(segments, EqualSegments):
+        return x.unflatten(0, (segments.num_graphs, segments.size)).sum(1)
     rows = x.reshape(x.shape[0], -1) if x.dim() != 2 else x
     return spmm(segments.pattern, rows).reshape(segments.num_graphs, *x.shape[1:])
 

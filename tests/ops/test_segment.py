@@ -10,6 +10,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from gmpool.errors import UserError
 from gmpool.ops.segment import (
+    EqualSegments,
     Segments,
     segment_gather,
     segment_max,
@@ -44,6 +45,30 @@ def test_equal_to_a_loop_over_graphs(batch: list[int], name: str, seed: int) -> 
     x = torch.randn(len(batch), 3, dtype=torch.float64, generator=generator)
     found = REDUCTIONS[name](x, segments)
     torch.testing.assert_close(found, segment_reference(x, segments, name))
+
+
+@settings(deadline=None)
+@given(
+    num_graphs=st.integers(1, 4), size=st.integers(0, 4), name=st.sampled_from(sorted(REDUCTIONS))
+)
+def test_graphs_of_one_size_are_graphs(num_graphs: int, size: int, name: str) -> None:
+    x = torch.randn(num_graphs * size, 3, dtype=torch.float64)
+    equal = Segments.uniform(num_graphs, size)
+    plain = Segments(equal.batch, equal.order, equal.ptr)
+    found = REDUCTIONS[name](x, equal)
+    torch.testing.assert_close(found, segment_reference(x, plain, name).view_as(found))
+    assert torch.equal(equal.counts, plain.counts)
+    assert equal.num_graphs == plain.num_graphs
+    g = torch.randn(num_graphs, 3, dtype=torch.float64)
+    assert torch.equal(segment_gather(g, equal), segment_gather(g, plain))
+
+
+def test_a_sum_over_graphs_of_one_size_makes_no_index() -> None:
+    segments = segments_of(UNSORTED).with_rows(2)
+    assert isinstance(segments, EqualSegments)
+    x = torch.randn(12, 2, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x: segment_sum(x, segments), x)
+    assert not segments._made
 
 
 @pytest.mark.parametrize("name", sorted(REDUCTIONS))

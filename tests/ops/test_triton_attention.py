@@ -20,8 +20,10 @@ from triton_checks import (
 )
 
 from gmpool import GraphMultisetTransformer
+from gmpool.nn import attention
 from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.seed_attention import seed_attention, seed_attention_reference
+from gmpool.ops.seed_attention_through import seed_attention_through
 from gmpool.ops.segment import Segments
 
 pytest.importorskip("triton")
@@ -152,6 +154,32 @@ def test_a_readout_and_its_gradient_penalty(axis: str, device: str) -> None:
         found.append([out, grad, *torch.autograd.grad(grad.square().sum(), (x, w))])
     for a, b in zip(*found, strict=True):
         torch.testing.assert_close(a.double(), b, atol=1e-4, rtol=1e-4)
+
+
+def test_few_nodes_are_propagated_and_many_are_not(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ways give one readout: that with fewer kernels, and that without Z in memory."""
+    from graphs import random_batch
+
+    batch, through = random_batch([30, 1, 0, 12], 16), []
+
+    def noted(*args: Any) -> Any:
+        through.append(True)
+        return seed_attention_through(*args)
+
+    monkeypatch.setattr(attention, "seed_attention_through", noted)
+    torch.manual_seed(0)
+    model = GraphMultisetTransformer(16, 16, num_seeds=3, num_heads=2).to(device)
+    x, found = batch.x.to(device, torch.float32).requires_grad_(), []
+    for few in (attention.FEW_NODES, 0):
+        monkeypatch.setattr(attention, "FEW_NODES", few)
+        out = model(x, batch.edge_index.to(device), batch.batch.to(device), batch.size)
+        grads = torch.autograd.grad(out.square().sum(), (x, *model.parameters()), allow_unused=True)
+        assert len(through) == (few == 0)
+        found.append([out, *(g for g in grads if g is not None)])
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
 
 
 def test_no_nodes(device: str) -> None:
