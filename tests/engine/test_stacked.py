@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -14,9 +15,9 @@ from gmpool.config import ModelConfig, TrainConfig
 from gmpool.data import GraphBatch
 from gmpool.data.fixed import Bounds, FixedBatches
 from gmpool.engine.shuffles import Shuffles
-from gmpool.engine.stack import Run
+from gmpool.engine.stack import EPOCHS_AHEAD, Run, Stack
 from gmpool.engine.stacked import cannot_stack, train_stacked
-from gmpool.engine.train import Trained, train
+from gmpool.engine.train import Trained, first_model, train
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 
@@ -96,6 +97,35 @@ def test_one_that_diverges_does_not_hurt_the_others() -> None:
     for found in (first, last):
         assert isinstance(found, Trained)
         assert found.test_loss == pytest.approx(alone.test_loss, rel=1e-4)
+
+
+def test_a_stack_shrinks_when_the_stopped_have_cost_as_much_as_that() -> None:
+    configs = [replace(QUICK, epochs=epochs, patience=None) for epochs in (1, 500)]
+    runs = [Run(part, MODEL, c, seed=1) for part, c in zip(splits(2), configs, strict=True)]
+    stack = Stack(classes(), runs, "accuracy")
+    epochs = stack.run(None)
+    for _ in range(3 * EPOCHS_AHEAD):
+        stack.program.seconds_to_make = math.inf  # of whichever it is: it may have had to grow
+        assert next(epochs) == []
+    assert stack.alive == [0, 1]
+    assert stack.running == [1]
+    stack.program.seconds_to_make = stack.wasted
+    ended = [number for _ in range(EPOCHS_AHEAD + 1) for number, _ in next(epochs)]
+    assert ended == [0]
+    assert stack.alive == [1]
+    assert stack.wasted == 0
+
+
+@pytest.mark.parametrize(("task", "models"), [("binary", 2), ("regression", 3)])
+def test_who_begins_alike_is_made_once(task: str, models: int) -> None:
+    """But in regression, where a model knows its training labels."""
+    graphs = with_labels(torch.arange(24.0).remainder(2)[:, None], task)
+    runs = [Run(p, MODEL, QUICK, seed) for p, seed in zip(splits(3), (1, 1, 2), strict=True)]
+    stack = Stack(graphs, runs, "rmse" if task == "regression" else "roc_auc")
+    assert len(stack.models) == models
+    alone = [first_model(graphs, run.split, run.model, run.seed) for run in runs]
+    rows = torch.stack([stack.program.replicas.as_row(model) for model in alone])
+    assert torch.equal(stack.program.replicas.weights, rows)
 
 
 def test_what_cannot_be_one_program() -> None:
