@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 from torch_geometric.utils import to_dense_batch
 
-from gmpool.nn.attention import RowAttention, SeedAttention
+from gmpool.nn.attention import SeedAttention
+from gmpool.nn.row_attention import RowAttention
 
 
 class PaddedAttentionBlock(nn.Module):

@@ -9,7 +9,8 @@ from torch import nn
 
 from gmpool import GMPool
 from gmpool.errors import UserError
-from gmpool.nn.attention import RowAttention, SeedAttention, complete_graphs
+from gmpool.nn.attention import SeedAttention
+from gmpool.nn.row_attention import RowAttention, complete_graphs
 from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 
