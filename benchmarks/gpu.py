@@ -103,7 +103,7 @@ def attention(
     R, N, B = replicas, segments.batch.shape[0], segments.num_graphs
     many = (R,) if R > 1 else ()
     z = torch.randn(*many, N, width, device="cuda")
-    m = torch.randn(*many, width, slots, device="cuda") * width**-0.5
+    m = torch.randn(*many, slots, width, device="cuda").mT * width**-0.5  # as the layer makes it
     c = torch.randn(*many, slots, device="cuda")
 
     def one(z: Tensor, m: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:

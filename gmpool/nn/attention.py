@@ -134,7 +134,8 @@ class SeedAttention(MultiHeadAttention):
             pooled, mass, a = one_seed(blocks, segments, H, want_a=want_a)
         else:
             queries = self._block_diagonal(q * self.factor)
-            m, c = key.weight.t() @ queries, key.bias @ queries  # [D_in, H·K], [H·K]
+            # Made as Mᵀ, rows of which the kernels read.
+            m, c = (queries.t() @ key.weight).t(), key.bias @ queries  # [D_in, H·K], [H·K]
             D, slots = m.shape
             if gcn is not None and H < slots < D / 2 and not self._is_small(slots, x):
                 pooled, mass, a = seed_attention_through(

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gmpool.ops.gpu import on_device, precision
 from gmpool.ops.triton_attention import offsets
-from gmpool.ops.triton_chunks import chunk_at, first_slot, graph_at, last_slot, merge_sum
+from gmpool.ops.triton_chunks import chunk_at, first_slot, graph_at, last_slot, merge_sums
 from gmpool.ops.triton_tiles import (
     Tiles,
     graph_tile,
@@ -167,7 +167,7 @@ def backward(
             axis == "seeds", g_a is not None, precision(z.dtype),
             **tiles.launch,
         )  # fmt: skip
-        for t in (dm, dc):
-            merge_sum(t[None, R:], t[None, :R], ptr, plan, group_size=B // R)
+        sums = [dm[None], dc[None]]
+        merge_sums([t[:, R:] for t in sums], [t[:, :R] for t in sums], ptr, plan, B // R)
     dm, dc = tiles.unpadded(dm[:R], axis), tiles.unpadded(dc[:R], axis)
     return list(dzs), dm.contiguous(), dc.contiguous()

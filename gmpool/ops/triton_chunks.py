@@ -12,6 +12,7 @@ began before; they are added in order afterwards.
 # mypy: allow-untyped-defs, disable-error-code="import-untyped, import-not-found"
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from gmpool.ops.gpu import num_programs
 
-MERGE_WIDTH, MERGE_ROWS = 128, 32
+MERGE_WIDTH, MERGE_ROWS, FEW_PARTS = 128, 32, 4
 
 
 class Plan(NamedTuple):
@@ -108,30 +109,50 @@ def cut_rows(ptr, B, group_size, run, CH: tl.constexpr):
     return group, tl.where((begin >= p * run) & (last >= border), last // run - p + 1, 0)
 
 
-@triton.jit(do_not_specialize=["B", "group_size", "run", "parts"])
-def _merge_sum(
-    part, out, ptr, B, group_size, run, parts,
-    WIDTH: tl.constexpr, INNER: tl.constexpr, CH: tl.constexpr, ROWS: tl.constexpr,
+@triton.jit
+def sum_of_parts(
+    part, outer, inner, inside, count, parts, INNER: tl.constexpr, ROWS: tl.constexpr,
     BW: tl.constexpr,
+):  # fmt: skip
+    """What program p of a merge adds, ROWS parts at a time. [BW]"""
+    acc = tl.zeros([ROWS, BW], tl.float32)
+    for step in range(tl.cdiv(count, ROWS)):
+        j = step * ROWS + tl.arange(0, ROWS)
+        row = 2 * (tl.program_id(0) + j) + (j == 0)
+        at = (outer[None, :] * parts + row[:, None]) * INNER + inner[None, :]
+        acc += tl.load(part + at, mask=(j < count)[:, None] & inside[None, :], other=0.0)
+    return tl.sum(acc, 0)
+
+
+@triton.jit(do_not_specialize=["B", "group_size", "run", "parts"])
+def _merge_sums(
+    several, outs, ptr, B, group_size, run, parts,
+    WIDTHS: tl.constexpr, INNERS: tl.constexpr, FIRSTS: tl.constexpr, CH: tl.constexpr,
+    FEW: tl.constexpr, ROWS: tl.constexpr, BW: tl.constexpr,
 ):  # fmt: skip
     group, count = cut_rows(ptr, B, group_size, run, CH)
     if count > 0:
-        w = tl.program_id(1) * BW + tl.arange(0, BW)
-        outer, inner = (w // INNER).to(tl.int64), w % INNER
-        acc = tl.zeros([ROWS, BW], tl.float32)
-        for step in range(tl.cdiv(count, ROWS)):
-            j = step * ROWS + tl.arange(0, ROWS)
-            row = 2 * (tl.program_id(0) + j) + (j == 0)
-            at = (outer[None, :] * parts + row[:, None]) * INNER + inner[None, :]
-            inside = (j < count)[:, None] & (w < WIDTH)[None, :]
-            acc += tl.load(part + at, mask=inside, other=0.0)
-        at = (outer * (B // group_size) + group) * INNER + inner
-        tl.store(out + at, tl.sum(acc, 0).to(out.dtype.element_ty), mask=w < WIDTH)
+        for i in tl.static_range(len(WIDTHS)):
+            begin = (tl.program_id(1) - FIRSTS[i]) * BW
+            if (begin >= 0) & (begin < WIDTHS[i]):
+                w = begin + tl.arange(0, BW)
+                inside = w < WIDTHS[i]
+                outer, inner = (w // INNERS[i]).to(tl.int64), w % INNERS[i]
+                if count <= FEW:
+                    total = sum_of_parts(
+                        several[i], outer, inner, inside, count, parts, INNERS[i], FEW, BW
+                    )
+                else:
+                    total = sum_of_parts(
+                        several[i], outer, inner, inside, count, parts, INNERS[i], ROWS, BW
+                    )
+                at = (outer * (B // group_size) + group) * INNERS[i] + inner
+                tl.store(outs[i] + at, total.to(outs[i].dtype.element_ty), mask=inside)
 
 
-def merge_sum(
-    part: Tensor,
-    out: Tensor,
+def merge_sums(
+    parts: list[Tensor],
+    outs: list[Tensor],
     ptr: Tensor,
     plan: Plan,
     group_size: int = 1,
@@ -139,16 +160,19 @@ def merge_sum(
     rows: int = MERGE_ROWS,
     width: int = MERGE_WIDTH,
 ) -> None:
-    """Write to `out` what the borders of runs cut.
+    """Write to `outs` what the borders of runs cut.
 
-    part [O, 2P, I...], out [O, groups, I...]: a group is `group_size` graphs in a row.
-    rows, width: how many parts a program adds at once, and how many of their columns.
+    parts [O, 2P, I...], outs [O, groups, I...]: a group is `group_size` graphs in a row.
+    rows, width: how many parts a program adds at once where there are many, and how many columns.
     """
-    if plan.programs < 2:
+    pairs = [(part, out) for part, out in zip(parts, outs, strict=True) if out.numel()]
+    if plan.programs < 2 or not pairs:
         return
-    inner = out[0, 0].numel()
-    columns = out.shape[0] * inner
-    _merge_sum[(plan.programs - 1, triton.cdiv(columns, width))](
-        part, out, ptr, ptr.shape[0] - 1, group_size, plan.run, 2 * plan.programs,
-        columns, inner, plan.chunk, rows, width,
+    inner = tuple(out[0, 0].numel() for _, out in pairs)
+    columns = tuple(out.shape[0] * n for (_, out), n in zip(pairs, inner, strict=True))
+    blocks = [triton.cdiv(n, width) for n in columns]
+    _merge_sums[(plan.programs - 1, sum(blocks))](
+        tuple(part for part, _ in pairs), tuple(out for _, out in pairs), ptr, ptr.shape[0] - 1,
+        group_size, plan.run, 2 * plan.programs,
+        columns, inner, tuple(accumulate([0, *blocks[:-1]])), plan.chunk, FEW_PARTS, rows, width,
     )  # fmt: skip

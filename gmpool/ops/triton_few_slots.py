@@ -31,7 +31,7 @@ from gmpool.ops.triton_chunks import (
     graph_after,
     graph_at,
     last_slot,
-    merge_sum,
+    merge_sums,
     nodes_at,
 )
 from gmpool.ops.triton_tiles import z_tile
@@ -45,7 +45,7 @@ PROGRAMS_PER_SM = 8
 LAUNCH = {"num_warps": 1, "num_stages": 1}
 FEW_SUMS, CHUNK, LONG_CHUNK = 512, 8, 16
 """A program that holds few sums has the registers for a long chunk."""
-MANY_PARTS = {"rows": 128, "width": 32}
+MANY_PARTS = {"rows": 512, "width": 16}
 """How parts are merged: a large graph has one of every program."""
 
 
@@ -253,7 +253,5 @@ def forward(
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
             H, K, few.columns, plan.chunk, want_a, **LAUNCH,
         )  # fmt: skip
-        for part, out in zip([totals, *sums], [mass, *outs], strict=True):
-            if out.numel():
-                merge_sum(part, out, ptr, plan, **MANY_PARTS)
+        merge_sums([totals, *sums], [mass, *outs], ptr, plan, **MANY_PARTS)
     return outs, mass, a

@@ -21,7 +21,7 @@ from gmpool.ops.triton_chunks import (
     graph_after,
     graph_at,
     last_slot,
-    merge_sum,
+    merge_sums,
     nodes_at,
 )
 from gmpool.ops.triton_few_slots import (
@@ -140,6 +140,7 @@ def backward(
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
             few.heads, few.seeds, few.columns, plan.chunk, g_a is not None, **LAUNCH,
         )  # fmt: skip
-        for t in (dm, dc):
-            merge_sum(t[None, R:], t[None, :R], ptr, plan, B // R, **MANY_PARTS)
+        sums = [dm[None], dc[None]]
+        parts, whole = [t[:, R:] for t in sums], [t[:, :R] for t in sums]
+        merge_sums(parts, whole, ptr, plan, B // R, **MANY_PARTS)
     return dzs, dm[:R].mT.contiguous(), dc[:R].contiguous()

@@ -20,7 +20,7 @@ from gmpool.ops.triton_chunks import (
     first_slot,
     graph_at,
     last_slot,
-    merge_sum,
+    merge_sums,
 )
 
 CHUNK = 64  # nodes
@@ -148,21 +148,23 @@ def collect(a: Tensor, blocks: list[Tensor], order: Tensor, ptr: Tensor) -> list
     """a [N, H, K], blocks [N, D_l] -> [H, B, K, D_l] each"""
     (N, H, K), B, a = a.shape, ptr.shape[0] - 1, a.contiguous()
     plan = Plan.of(N, B, CHUNK, a.device, PROGRAMS_PER_SM)
-    outs = []
+    outs, parts = [], []
     for z in map(rowwise, blocks):
         D = z.shape[1]
         out = z.new_empty(H, B, K, D)
+        part = z.new_empty(H, 2 * plan.programs, K, D, dtype=torch.float32)
         outs.append(out)
+        parts.append(part)
         if out.numel() == 0:
             continue
-        part = z.new_empty(H, 2 * plan.programs, K, D, dtype=torch.float32)
         columns, slots = block_of(D, MAX_COLUMNS), block_of(H * K, MAX_SLOTS)
         with on_device(z):
             _collect[(plan.programs, triton.cdiv(D, columns), triton.cdiv(H * K, slots))](
                 a, z, order, ptr, out, part, B, plan.slots, plan.run, 2 * plan.programs,
                 D, z.stride(0), H, K, CHUNK, columns, slots, precision(z.dtype), **LAUNCH,
             )  # fmt: skip
-            merge_sum(part, out, ptr, plan)
+    with on_device(a):
+        merge_sums(parts, outs, ptr, plan)
     return outs
 
 

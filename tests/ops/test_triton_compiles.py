@@ -19,7 +19,7 @@ KERNELS = {
     "triton_attention": ["_forward", "_merge"],
     "triton_attention_backward": ["_backward"],
     "triton_bonds": ["_forward", "_backward"],
-    "triton_chunks": ["_merge_sum"],
+    "triton_chunks": ["_merge_sums"],
     "triton_dense": ["_product"],
     "triton_few_slots": ["_forward"],
     "triton_few_slots_backward": ["_backward"],
