@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.live import Live
 from rich.table import Table
 
 import gmpool
@@ -66,22 +68,27 @@ def bench(
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     rows = []
-    for row in importlib.import_module(f"benchmarks.{name}").measure(data):
-        rows.append(row)
-        if record is not None:  # as it comes: a benchmark that is stopped keeps what it has
-            _record(row, name, record)
+    shown = Table("name", "ours", "peer", "ratio", "unit")
+    # A person sees the table grow; without a thread that draws while something is measured.
+    live = Live(shown, console=out, auto_refresh=False, vertical_overflow="visible")
+    watched = out.is_terminal and not json_
+    with live if watched else contextlib.nullcontext():
+        for row in importlib.import_module(f"benchmarks.{name}").measure(data):
+            rows.append(row)
+            if record is not None:  # as it comes: a benchmark that is stopped keeps what it has
+                _record(row, name, record)
+            shown.add_row(
+                row["name"], _shown(row["ours"], ".4g"), _shown(row["peer"], ".4g"),
+                _shown(row["ratio"], ".1f", " ×"), row["unit"],
+            )  # fmt: skip
+            if watched:
+                live.refresh()
     if plot is not None:
         _draw(plot, rows)
     if json_:
         print(json.dumps(rows))
-        return
-    shown = Table("name", "ours", "peer", "ratio", "unit")
-    for row in rows:
-        shown.add_row(
-            row["name"], _shown(row["ours"], ".4g"), _shown(row["peer"], ".4g"),
-            _shown(row["ratio"], ".1f", " ×"), row["unit"],
-        )  # fmt: skip
-    out.print(shown)
+    elif not watched:
+        out.print(shown)
 
 
 def _shown(value: float | None, digits: str, unit: str = "") -> str:
