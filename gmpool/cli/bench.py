@@ -53,7 +53,7 @@ def bench(
 ) -> None:
     """Measure ours beside the usual way, in one run (needs a source checkout)."""
     if (plot or recorded) and name is not Bench.efficiency:
-        raise UserError(f"--plot draws the rows of efficiency, and {name} has no picture")
+        raise UserError(f"--plot and --recorded are for efficiency: {name} has no picture")
     if recorded:
         if plot is None or record is not None or json_:
             raise UserError("--recorded goes with --plot alone: there is nothing to measure")

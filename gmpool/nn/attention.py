@@ -29,6 +29,7 @@ from gmpool.ops.segment import Segments
 SOFTMAX_AXES = ("seeds", "nodes")
 SCALES = ("width", "head", "none")
 FEW_NODES = 2**15
+"""Of a readout that takes a large GPU as long as starting its kernels."""
 
 
 class Attended(NamedTuple):
@@ -102,9 +103,13 @@ class SeedAttention(MultiHeadAttention):
     def _absorb(self, num_seeds: int, x: Tensor | Columns) -> bool:
         if self.form != "auto":
             return self.form == "absorbed"
-        blocks, slots = x.blocks if isinstance(x, Columns) else [x], self.num_heads * num_seeds
-        fused = heads_at_once(blocks, self.num_heads, slots, self.softmax) > 0
-        return self.absorbable and (slots < self.dim or fused)
+        slots = self.num_heads * num_seeds
+        return self.absorbable and (slots < self.dim or self._fused(slots, x))
+
+    def _fused(self, slots: int, x: Tensor | Columns) -> bool:
+        """Whether there is a kernel for it."""
+        blocks = x.blocks if isinstance(x, Columns) else [x]
+        return heads_at_once(blocks, self.num_heads, slots, self.softmax) > 0
 
     def forward(
         self,
@@ -156,8 +161,7 @@ class SeedAttention(MultiHeadAttention):
 
     def _is_small(self, slots: int, x: Tensor | Columns) -> bool:
         """Whether a GPU would start kernels for longer than they run: making Z takes fewer."""
-        fused = heads_at_once([plain(x)], self.num_heads, slots, self.softmax) > 0
-        return fused and x.shape[0] <= FEW_NODES and not transformed()
+        return self._fused(slots, x) and x.shape[0] <= FEW_NODES and not transformed()
 
     def _block_diagonal(self, q: Tensor) -> Tensor:
         """Queries as one matrix whose product serves all heads. [K, H, d] -> [D, H·K]"""

@@ -55,7 +55,11 @@ class Segments:
 
     def with_rows(self, size: int) -> Segments:
         """The same graphs when each has `size` rows."""
-        return EqualSegments(self.num_graphs, size, self.ptr.device, self.real)
+        return EqualSegments(self.num_graphs, size, self.device, self.real)
+
+    @property
+    def device(self) -> Any:
+        return self.ptr.device
 
     @property
     def num_graphs(self) -> int:
@@ -116,6 +120,10 @@ class EqualSegments(Segments):
             graphs = torch.arange(self._num_graphs + 1, device=self._device)
             self._made["ptr"] = self.size * graphs
         return self._made["ptr"]
+
+    @property
+    def device(self) -> Any:
+        return self._device
 
     @property
     def num_graphs(self) -> int:

@@ -69,6 +69,8 @@ def test_a_sum_over_graphs_of_one_size_makes_no_index() -> None:
     x = torch.randn(12, 2, dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda x: segment_sum(x, segments), x)
     assert not segments._made
+    assert segments.with_rows(3).num_graphs == 6
+    assert not segments._made
 
 
 @pytest.mark.parametrize("name", sorted(REDUCTIONS))
