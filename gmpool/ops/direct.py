@@ -2,7 +2,8 @@
 
 A custom operator written in Python costs some 40 µs per call beside its work: the way through the
 dispatcher past vmap, autograd and compilers to the kernel. On a CPU and a batch of small graphs its
-work is 20 to 60 µs. The same kernel and the same derivative as an autograd.Function cost 8 µs.
+work is 20 to 60 µs, on a GPU even less. The same kernel and the same derivative as an
+autograd.Function cost 8 µs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def direct(
     save: Callable[[Any, tuple[Any, ...], Any], None],
     backward: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """The operator, called as a function of tensors on a CPU where no transform looks on.
+    """The operator, called as a function of tensors where no transform looks on.
 
     operator: the custom operator of the same kernel, with `save` and `backward` registered: it
     serves every other case. The first argument decides, and is a tensor.
@@ -44,10 +45,10 @@ def direct(
 
 
 def only_values(t: Tensor) -> bool:
-    """On a CPU, not compiled, under no transform such as vmap, no tensor that stands for others."""
+    """Not compiled, under no transform such as vmap, no tensor that stands for others."""
     return (
         not torch.compiler.is_compiling()
-        and t.is_cpu
+        and (t.is_cpu or t.is_cuda)
         and type(t) in (Tensor, torch.nn.Parameter)
         and not transformed()
     )

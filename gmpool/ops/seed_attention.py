@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops.direct import direct, only_values
 from gmpool.ops.fused_attention import fused_backward, fused_forward, heads_at_once, tiles_for
 from gmpool.ops.grouped import (
     collect_kernel,
@@ -67,11 +68,13 @@ def seed_attention(
     index = (segments.batch, segments.order, segments.ptr)
     at_once = heads_at_once(blocks, num_heads, m.shape[1], axis) or num_heads
     if at_once == num_heads:
-        *pooled, mass, a, _ = _attend(blocks, m[None], c[None], *index, num_heads, axis, want_a)
+        *pooled, mass, a, _ = _call(
+            blocks[0], m[None], c[None], *index, num_heads, axis, want_a, *blocks[1:]
+        )
         return pooled, mass, a
     slots = at_once * (m.shape[1] // num_heads)
     found = [
-        _attend(blocks, m_h[None], c_h[None], *index, at_once, axis, want_a)
+        _call(blocks[0], m_h[None], c_h[None], *index, at_once, axis, want_a, *blocks[1:])
         for m_h, c_h in zip(m.split(slots, dim=1), c.split(slots), strict=True)
     ]
     *pooled, mass, a = zip(*(part[:-1] for part in found), strict=True)
@@ -132,8 +135,7 @@ def seed_attention_reference(
     return collect_reference(a, z, segments), mass, a
 
 
-@torch.library.custom_op("gmpool::seed_attention", mutates_args=())
-def _attend(
+def _kernel(
     blocks: list[Tensor],
     m: Tensor,
     c: Tensor,
@@ -161,6 +163,9 @@ def _lse_shape(tiles: Any, m: Tensor, ptr: Tensor, axis: str) -> tuple[int, int]
     return 0 if tiles is None or axis == "seeds" else ptr.shape[0] - 1, m.shape[2]
 
 
+_attend = torch.library.custom_op("gmpool::seed_attention", _kernel, mutates_args=())
+
+
 @_attend.register_fake
 def _(blocks: list[Tensor], m: Tensor, c: Tensor, *rest: Any) -> list[Tensor]:
     _, _, ptr, H, axis, want_a = rest
@@ -186,8 +191,9 @@ def _backward(ctx: Any, grads: list[Tensor]) -> tuple[Any, ...]:
     num_blocks = len(rest) - ctx.num_kept
     blocks, pooled = rest[:num_blocks], rest[num_blocks:]
     *g, g_mass, g_a, _ = grads
-    # Grad mode is on here only when the gradient itself will be differentiated.
-    backward: Any = _backward_composed if torch.is_grad_enabled() else _attend_backward
+    backward: Any = _backward_kernel if only_values(m) else _attend_backward
+    if torch.is_grad_enabled():  # only when the gradient itself will be differentiated
+        backward = _backward_composed
     index = (batch, order, ptr)
     *dz, dm, dc = backward(blocks, m, c, a, pooled, lse, g, g_mass, g_a, *index, ctx.axis)
     return dz, dm, dc, None, None, None, None, None, None
@@ -226,8 +232,7 @@ def _backward_composed(
     return [*dz, _dm(blocks, ds, R), _by_replica(ds, R).sum(1)]
 
 
-@torch.library.custom_op("gmpool::seed_attention_backward", mutates_args=())
-def _attend_backward(
+def _backward_kernel(
     blocks: list[Tensor],
     m: Tensor,
     c: Tensor,
@@ -265,12 +270,41 @@ def _attend_backward(
     return [*(t.to(z.dtype) for t in dz), dm.to(m.dtype), dc.to(m.dtype)]
 
 
+_attend_backward = torch.library.custom_op(
+    "gmpool::seed_attention_backward", _backward_kernel, mutates_args=()
+)
+
+
 @_attend_backward.register_fake
 def _(blocks: list[Tensor], m: Tensor, c: Tensor, *rest: Any) -> list[Tensor]:
     return [*(z.new_empty(z.shape) for z in blocks), m.new_empty(m.shape), c.new_empty(c.shape)]
 
 
 _attend.register_autograd(_backward, setup_context=_save)
+
+
+# An autograd.Function knows tensors that are arguments, not those in lists: blocks after the first
+# come last.
+
+
+def _listed(z: Tensor, *rest: Any) -> tuple[Any, ...]:
+    return [z, *rest[8:]], *rest[:8]
+
+
+def _save_flat(ctx: Any, args: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    _save(ctx, _listed(*args), list(output))
+
+
+def _backward_flat(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
+    dz, *rest = _backward(ctx, list(grads))
+    return dz[0], *rest, *dz[1:]
+
+
+def _flat_kernel(*args: Any) -> tuple[Tensor, ...]:
+    return tuple(_kernel(*_listed(*args)))
+
+
+_call = direct(lambda *args: _attend(*_listed(*args)), _flat_kernel, _save_flat, _backward_flat)
 
 
 @_attend.register_vmap

@@ -52,10 +52,10 @@ def _attend(
 
 
 class _Through(torch.autograd.Function):
-    """The same on a CPU, with a backward that makes ∂X in one place.
+    """The same, with a backward that makes ∂X in one place.
 
     Its backward is made of operators that can be differentiated: so can the gradient. Products of N
-    rows with the few columns of M are made as few rows with N columns, which BLAS does four times
+    rows with the few columns of M are made as few rows with N columns, which a CPU does four times
     as fast.
     """
 

@@ -123,11 +123,11 @@ def _forward(
 def _merge(
     outs, mass, lse, sums, totals, tops, ptr, B, run, parts,
     WIDTHS: tl.constexpr, NB: tl.constexpr, H: tl.constexpr, K: tl.constexpr, CH: tl.constexpr,
-    SEEDS: tl.constexpr, ROWS: tl.constexpr, BW: tl.constexpr,
+    SEEDS: tl.constexpr, BY_GROUP: tl.constexpr, ROWS: tl.constexpr, BW: tl.constexpr,
 ):  # fmt: skip
     """The graphs that borders of runs cut: one slot (h, k) and one block of columns each."""
-    p, hk = tl.program_id(0), tl.program_id(1)
-    b, count = cut_rows(ptr, B, 1, run, CH)
+    hk = tl.program_id(1)
+    b, p, count = cut_rows(ptr, B, 1, run, CH, BY_GROUP)
     if count > 0:
         top = tl.full([ROWS], float("-inf"), tl.float32)
         if not SEEDS:
@@ -203,9 +203,10 @@ def forward(
             precision(z.dtype), **tiles.launch,
         )  # fmt: skip
         if plan.programs > 1:
-            _merge[(plan.programs - 1, HK, len(outs))](
+            merges, by_graph = plan.merges(B)
+            _merge[(merges, HK, len(outs))](
                 outs, mass, lse, sums, totals, tops, ptr, B, plan.run, parts,
-                widths, len(outs), H, K, tiles.chunk, seeds, MERGE_ROWS, MERGE_WIDTH,
+                widths, len(outs), H, K, tiles.chunk, seeds, by_graph, MERGE_ROWS, MERGE_WIDTH,
             )  # fmt: skip
     if want_a and not seeds:
         a = (a.view(N, HK) - lse.index_select(0, batch)).exp_().view(N, H, K).to(z.dtype)

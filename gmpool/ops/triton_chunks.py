@@ -23,6 +23,8 @@ from torch import Tensor
 from gmpool.ops.gpu import num_programs
 
 MERGE_WIDTH, MERGE_ROWS, FEW_PARTS = 128, 32, 4
+MANY_PARTS, MANY_ROWS, NARROW = 16, 512, 16
+"""Where a sum has many parts, a program of a merge adds many at once, of few columns."""
 
 
 class Plan(NamedTuple):
@@ -40,6 +42,11 @@ class Plan(NamedTuple):
         slots = num_nodes // chunk + num_graphs
         run = max(1, triton.cdiv(slots, num_programs(device, per_sm)))
         return cls(chunk, slots, run, triton.cdiv(slots, run))
+
+    def merges(self, groups: int) -> tuple[int, bool]:
+        """(programs of a merge, whether each looks after a group of graphs, or after a border)"""
+        borders = self.programs - 1
+        return min(groups, borders), groups <= borders
 
 
 @triton.jit
@@ -86,6 +93,12 @@ def graph_after(ptr, B, b, start, end, slot, CH: tl.constexpr):
 
 
 @triton.jit
+def place_of(start, b, slot, CH: tl.constexpr):
+    """Where among the ordered nodes a slot's chunk begins."""
+    return start + (slot - start // CH - b) * CH
+
+
+@triton.jit
 def nodes_at(order, start, b, slot, N, CH: tl.constexpr):
     """(place of a slot's chunk, its nodes), whether they are still the graph's or not."""
     at = start + (slot - start // CH - b) * CH
@@ -94,31 +107,36 @@ def nodes_at(order, start, b, slot, N, CH: tl.constexpr):
 
 
 @triton.jit
-def cut_rows(ptr, B, group_size, run, CH: tl.constexpr):
-    """What lies across the border between program p and the next, for program p of a merge.
+def cut_rows(ptr, B, group_size, run, CH: tl.constexpr, BY_GROUP: tl.constexpr):
+    """What program i of a merge puts together: group i of graphs where there are fewer groups than
+    borders, else the group that lies across the border between run i and the next and begins in i.
 
-    (group of graphs, number of parts); no parts unless the group begins in program p.
+    (the group, the run where it begins, its number of parts: none unless there are several)
     """
-    p = tl.program_id(0)
-    border = (p + 1) * run
-    group = graph_at(ptr, B, border - 1, CH) // group_size
+    i = tl.program_id(0)
+    group = i
+    if not BY_GROUP:
+        group = graph_at(ptr, B, (i + 1) * run - 1, CH) // group_size
     begin = first_slot(ptr, group * group_size, CH)
     b = (group + 1) * group_size - 1
     start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
-    last = last_slot(start, end, b, CH)
-    return group, tl.where((begin >= p * run) & (last >= border), last // run - p + 1, 0)
+    p, last = begin // run, last_slot(start, end, b, CH) // run
+    mine = last > p
+    if not BY_GROUP:
+        mine = mine & (p == i)
+    return group, p, tl.where(mine, last - p + 1, 0)
 
 
 @triton.jit
 def sum_of_parts(
-    part, outer, inner, inside, count, parts, INNER: tl.constexpr, ROWS: tl.constexpr,
+    part, outer, inner, inside, p, count, parts, INNER: tl.constexpr, ROWS: tl.constexpr,
     BW: tl.constexpr,
 ):  # fmt: skip
-    """What program p of a merge adds, ROWS parts at a time. [BW]"""
+    """A sum that begins in run p, ROWS parts at a time. [BW]"""
     acc = tl.zeros([ROWS, BW], tl.float32)
     for step in range(tl.cdiv(count, ROWS)):
         j = step * ROWS + tl.arange(0, ROWS)
-        row = 2 * (tl.program_id(0) + j) + (j == 0)
+        row = 2 * (p + j) + (j == 0)
         at = (outer[None, :] * parts + row[:, None]) * INNER + inner[None, :]
         acc += tl.load(part + at, mask=(j < count)[:, None] & inside[None, :], other=0.0)
     return tl.sum(acc, 0)
@@ -128,9 +146,9 @@ def sum_of_parts(
 def _merge_sums(
     several, outs, ptr, B, group_size, run, parts,
     WIDTHS: tl.constexpr, INNERS: tl.constexpr, FIRSTS: tl.constexpr, CH: tl.constexpr,
-    FEW: tl.constexpr, ROWS: tl.constexpr, BW: tl.constexpr,
+    BY_GROUP: tl.constexpr, FEW: tl.constexpr, ROWS: tl.constexpr, BW: tl.constexpr,
 ):  # fmt: skip
-    group, count = cut_rows(ptr, B, group_size, run, CH)
+    group, p, count = cut_rows(ptr, B, group_size, run, CH, BY_GROUP)
     if count > 0:
         for i in tl.static_range(len(WIDTHS)):
             begin = (tl.program_id(1) - FIRSTS[i]) * BW
@@ -140,39 +158,36 @@ def _merge_sums(
                 outer, inner = (w // INNERS[i]).to(tl.int64), w % INNERS[i]
                 if count <= FEW:
                     total = sum_of_parts(
-                        several[i], outer, inner, inside, count, parts, INNERS[i], FEW, BW
+                        several[i], outer, inner, inside, p, count, parts, INNERS[i], FEW, BW
                     )
                 else:
                     total = sum_of_parts(
-                        several[i], outer, inner, inside, count, parts, INNERS[i], ROWS, BW
+                        several[i], outer, inner, inside, p, count, parts, INNERS[i], ROWS, BW
                     )
                 at = (outer * (B // group_size) + group) * INNERS[i] + inner
                 tl.store(outs[i] + at, total.to(outs[i].dtype.element_ty), mask=inside)
 
 
 def merge_sums(
-    parts: list[Tensor],
-    outs: list[Tensor],
-    ptr: Tensor,
-    plan: Plan,
-    group_size: int = 1,
-    *,
-    rows: int = MERGE_ROWS,
-    width: int = MERGE_WIDTH,
+    parts: list[Tensor], outs: list[Tensor], ptr: Tensor, plan: Plan, group_size: int = 1
 ) -> None:
     """Write to `outs` what the borders of runs cut.
 
     parts [O, 2P, I...], outs [O, groups, I...]: a group is `group_size` graphs in a row.
-    rows, width: how many parts a program adds at once where there are many, and how many columns.
     """
     pairs = [(part, out) for part, out in zip(parts, outs, strict=True) if out.numel()]
     if plan.programs < 2 or not pairs:
         return
+    B = ptr.shape[0] - 1
+    groups = B // group_size
+    merges, by_group = plan.merges(groups)
+    many = plan.programs > MANY_PARTS * groups
+    rows, width = (MANY_ROWS, NARROW) if many else (MERGE_ROWS, MERGE_WIDTH)
     inner = tuple(out[0, 0].numel() for _, out in pairs)
     columns = tuple(out.shape[0] * n for (_, out), n in zip(pairs, inner, strict=True))
     blocks = [triton.cdiv(n, width) for n in columns]
-    _merge_sums[(plan.programs - 1, sum(blocks))](
-        tuple(part for part, _ in pairs), tuple(out for _, out in pairs), ptr, ptr.shape[0] - 1,
-        group_size, plan.run, 2 * plan.programs,
-        columns, inner, tuple(accumulate([0, *blocks[:-1]])), plan.chunk, FEW_PARTS, rows, width,
+    _merge_sums[(merges, sum(blocks))](
+        tuple(part for part, _ in pairs), tuple(out for _, out in pairs), ptr, B,
+        group_size, plan.run, 2 * plan.programs, columns, inner,
+        tuple(accumulate([0, *blocks[:-1]])), plan.chunk, by_group, FEW_PARTS, rows, width,
     )  # fmt: skip

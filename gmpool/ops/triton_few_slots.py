@@ -1,12 +1,12 @@
 """Seed attention over seeds on the GPU, for few slots: a warp a program, and no products of tiles.
 
 A few slots H·K do not fill a matrix unit, and what counts is that Z comes from memory at full
-speed. So a program is one warp that holds a few nodes with all their columns, and forms the scores
-and Aᵀ Z by multiplying and adding, with many programs on a multiprocessor to wait for memory in
-turn. One load of a warp covers G rows of BD columns, and CH nodes are CH / G such groups,
-[CH/G, G, BD]. Sums over nodes stay apart for the rows of a group, [G, BD], and what meets every row
-is read once for each of them, so that no lane needs another's until the sums are written. Which
-nodes come next, and forward their rows as well, is asked for before the chunk at hand is worked on.
+speed. So a program is one warp that multiplies and adds: it keeps the H·K rows of Mᵀ in registers,
+and works on G nodes at a time, whose columns BD one load of the warp covers, [G, BD]. Sums over
+nodes stay apart for the G rows until they are written, so that only the scores need what other
+lanes have. BD is as small as registers allow, because lanes of one row have to add up. Which nodes
+come next is asked for a chunk of CH nodes ahead, and their rows too: forward they wait in
+registers, backward, where none are left, in the cache.
 
 See triton_attention.py for the same with products of tiles, and triton_chunks.py for how nodes are
 walked and parts of sums are merged.
@@ -32,21 +32,18 @@ from gmpool.ops.triton_chunks import (
     graph_at,
     last_slot,
     merge_sums,
-    nodes_at,
+    place_of,
 )
-from gmpool.ops.triton_tiles import z_tile
 
-MAX_SLOTS, MIN_COLUMNS, MAX_COLUMNS = 8, 16, 32
-MAX_SUMS = 1024
-"""Sums Aᵀ Z of a graph, H·K·D, of which a lane holds an eighth."""
+MAX_SLOTS, MAX_HELD = 8, 16
+"""Slots, and pieces [1, BD] of Mᵀ that a program holds: four numbers in each lane."""
+COLUMNS = (16, 32, 64, 128)
 LOADED = tl.constexpr(128)
 """Numbers that one load of a warp brings: four for each lane."""
-PROGRAMS_PER_SM = 8
+CHUNK, PROGRAMS_PER_SM = 8, 8
 LAUNCH = {"num_warps": 1, "num_stages": 1}
-FEW_SUMS, CHUNK, LONG_CHUNK = 512, 8, 16
-"""A program that holds few sums has the registers for a long chunk."""
-MANY_PARTS = {"rows": 512, "width": 16}
-"""How parts are merged: a large graph has one of every program."""
+ONCE = tl.constexpr("evict_first")
+"""Rows are read once, and need not stay in the cache."""
 
 
 class Pieces(NamedTuple):
@@ -80,17 +77,23 @@ class FewSlots(NamedTuple):
     heads: int  # H
     seeds: int  # K
     columns: int  # BD
-    sums: int  # H·K·D
 
     @classmethod
     def of(cls, widths: list[int], num_heads: int, num_slots: int, axis: str) -> FewSlots | None:
-        """None where there is too much to hold."""
-        widest = triton.next_power_of_2(max(widths, default=0))
-        sums = num_slots * sum(widths)
-        if axis != "seeds" or num_slots > MAX_SLOTS or not 0 < sums <= MAX_SUMS:
+        """None where there is too much to hold; else as few columns as can be, for short sums."""
+        if axis != "seeds" or num_slots > MAX_SLOTS:
             return None
-        BD = max(MIN_COLUMNS, min(widest, MAX_COLUMNS))
-        return cls(num_heads, num_slots // num_heads, BD, sums)
+        widest = triton.next_power_of_2(max(*widths, COLUMNS[0]))
+        for columns in COLUMNS:
+            held = num_slots * sum(triton.cdiv(width, columns) for width in widths)
+            if columns <= widest and 0 < held <= MAX_HELD:
+                return cls(num_heads, num_slots // num_heads, columns)
+        return None
+
+    def plan(self, z: Tensor, num_graphs: int, chunk: int) -> Plan:
+        """Chunks hold at least one group of rows."""
+        chunk = max(chunk, LOADED.value // self.columns)
+        return Plan.of(z.shape[0], num_graphs, chunk, z.device, PROGRAMS_PER_SM)
 
 
 @triton.jit
@@ -105,10 +108,14 @@ def no_sums(HK: tl.constexpr, NP: tl.constexpr, BD: tl.constexpr):
 
 
 @triton.jit
-def nodes_left(at, end, CH: tl.constexpr, BD: tl.constexpr):
-    """Which nodes of a chunk the graph still has. [CH/G, G]"""
+def group_nodes(order, at, N, CH: tl.constexpr, BD: tl.constexpr):
+    """The nodes of a chunk, a group at a time. CH/G of [G]"""
     G: tl.constexpr = LOADED // BD
-    return at + G * tl.arange(0, CH // G)[:, None] + tl.arange(0, G)[None, :] < end
+    found = ()
+    for g in tl.static_range(CH // G):
+        place = at + g * G + tl.arange(0, G)
+        found = found + (tl.load(order + place, mask=place < N, other=0).to(tl.int64),)
+    return found
 
 
 @triton.jit
@@ -116,27 +123,55 @@ def z_rows(
     zs, node, at, end, d, WIDTHS: tl.constexpr, STRIDES: tl.constexpr, CH: tl.constexpr,
     BD: tl.constexpr,
 ):  # fmt: skip
-    """The rows of a chunk's nodes, zero for those the graph does not have. NP of [CH/G, G, BD]"""
+    """The rows of a chunk's nodes, zero for those the graph does not have. CH/G·NP of [G, BD]"""
     G: tl.constexpr = LOADED // BD
-    inside = at + tl.arange(0, CH) < end
     z = ()
-    for i in tl.static_range(len(WIDTHS)):
-        tile = z_tile(zs[i], node, inside, d, WIDTHS[i], STRIDES[i])
-        z = z + (tile.reshape(CH // G, G, BD),)
+    for g in tl.static_range(CH // G):
+        inside = at + g * G + tl.arange(0, G) < end
+        for i in tl.static_range(len(WIDTHS)):
+            mask = inside[:, None] & (d < WIDTHS[i])[None, :]
+            rows = zs[i] + node[g][:, None] * STRIDES[i] + d[None, :]
+            z = z + (tl.load(rows, mask=mask, other=0.0, eviction_policy=ONCE).to(tl.float32),)
     return z
 
 
 @triton.jit
 def row_of(t, row, offset, d, WIDTH, D: tl.constexpr, BD: tl.constexpr):
-    """Columns of one row of [..., D], once for each row of a group. [1, G, BD]"""
+    """Columns of one row of [..., D], once for each row of a group. [G, BD]"""
     across = tl.zeros([LOADED // BD, 1], tl.int32) + d[None, :]
     at = t + row.to(tl.int64) * D + offset + across
-    return tl.load(at, mask=across < WIDTH, other=0.0).to(tl.float32)[None, :, :]
+    return tl.load(at, mask=across < WIDTH, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def seeds_of(
+    m, c, replica, d, OFFSETS: tl.constexpr, WIDTHS: tl.constexpr, D: tl.constexpr,
+    HK: tl.constexpr, BD: tl.constexpr,
+):  # fmt: skip
+    """(rows of a replica's Mᵀ, its c): H·K·NP of [G, BD], H·K numbers"""
+    rows, biases = (), ()
+    for j in tl.static_range(HK):
+        biases = biases + (tl.load(c + replica * HK + j),)
+        for i in tl.static_range(len(WIDTHS)):
+            rows = rows + (row_of(m, replica * HK + j, OFFSETS[i], d, WIDTHS[i], D, BD),)
+    return rows, biases
+
+
+@triton.jit
+def products(z, rows, plus, g: tl.constexpr, NP: tl.constexpr, HK: tl.constexpr):
+    """Each of H·K rows with the nodes of group g, and a number added to it. H·K of [G]"""
+    found = ()
+    for j in tl.static_range(HK):
+        terms = z[g * NP] * rows[j * NP]
+        for i in tl.static_range(1, NP):
+            terms += z[g * NP + i] * rows[j * NP + i]
+        found = found + (tl.sum(terms, 1) + plus[j],)
+    return found
 
 
 @triton.jit
 def shares(s, inside, H: tl.constexpr, K: tl.constexpr):
-    """Softmax over the seeds of each head; 0 for nodes that are not there. H·K of [CH/G, G]"""
+    """Softmax over the seeds of each head; 0 for nodes that are not there. H·K of [G]"""
     found = ()
     for h in tl.static_range(H):
         top = s[h * K]
@@ -155,18 +190,16 @@ def shares(s, inside, H: tl.constexpr, K: tl.constexpr):
 
 
 @triton.jit
-def scores(
-    z, m, c, rows, d, OFFSETS: tl.constexpr, WIDTHS: tl.constexpr, D: tl.constexpr,
-    HK: tl.constexpr, BD: tl.constexpr,
+def add_rows(
+    of_rows, of_numbers, z, by, g: tl.constexpr, NP: tl.constexpr, HK: tl.constexpr
 ):  # fmt: skip
-    """z · m_j + c_j of each node, for the H·K rows m_j of Mᵀ from `rows` on. H·K of [CH/G, G]"""
-    found = ()
+    """Sums with the rows of group g added, each multiplied by its node's number."""
+    more_rows, more_numbers = (), ()
     for j in tl.static_range(HK):
-        terms = z[0] * row_of(m, rows + j, 0, d, WIDTHS[0], D, BD)
-        for i in tl.static_range(1, len(WIDTHS)):
-            terms += z[i] * row_of(m, rows + j, OFFSETS[i], d, WIDTHS[i], D, BD)
-        found = found + (tl.sum(terms, 2) + tl.load(c + rows + j),)
-    return found
+        more_numbers = more_numbers + (of_numbers[j] + by[j],)
+        for i in tl.static_range(NP):
+            more_rows = more_rows + (of_rows[j * NP + i] + z[g * NP + i] * by[j][:, None],)
+    return more_rows, more_numbers
 
 
 @triton.jit(do_not_specialize=["N", "B", "graphs_each", "slots", "run"])
@@ -177,37 +210,34 @@ def _forward(
     CH: tl.constexpr, WANT_A: tl.constexpr,
 ):  # fmt: skip
     p, HK = tl.program_id(0), H * K
+    G: tl.constexpr = LOADED // BD
     first = p * run
     last = tl.minimum(first + run, slots)
     parts = 2 * tl.num_programs(0)
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
     start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
-    at, node = nodes_at(order, start, b, first, N, CH)
+    at = place_of(start, b, first, CH)
+    node = group_nodes(order, at, N, CH, BD)
     z = z_rows(zs, node, at, end, d, WIDTHS, STRIDES, CH, BD)
     next_b, next_start, next_end = graph_after(ptr, B, b, start, end, first + 1, CH)
-    next_at, next_node = nodes_at(order, next_start, next_b, first + 1, N, CH)
+    next_at = place_of(next_start, next_b, first + 1, CH)
+    next_node = group_nodes(order, next_at, N, CH, BD)
+    seeds, biases = seeds_of(m, c, b // graphs_each, d, OFFSETS, WIDTHS, D, H * K, BD)
     acc, total = no_sums(H * K, NP, BD)
     for slot in range(first, last):
         next_z = z_rows(zs, next_node, next_at, next_end, d, WIDTHS, STRIDES, CH, BD)
         far_b, far_start, far_end = graph_after(ptr, B, next_b, next_start, next_end, slot + 2, CH)
-        far_at, far_node = nodes_at(order, far_start, far_b, slot + 2, N, CH)
-        inside = at + tl.arange(0, CH) < end
-        # An empty graph has one chunk without nodes, which writes zeros.
-        if (at < end) | (start == end):
-            rows = b // graphs_each * HK
-            there = nodes_left(at, end, CH, BD)
-            e = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K, BD), there, H, K)
-            more, weight = (), ()
-            for j in tl.static_range(H * K):
+        far_at = place_of(far_start, far_b, slot + 2, CH)
+        far_node = group_nodes(order, far_at, N, CH, BD)
+        if at < end:
+            for g in tl.static_range(CH // G):
+                there = at + g * G + tl.arange(0, G) < end
+                e = shares(products(z, seeds, biases, g, NP, H * K), there, H, K)
                 if WANT_A:
-                    of_node = e[j].reshape(CH).to(a.dtype.element_ty)
-                    tl.store(a + node * HK + j, of_node, mask=inside)
-                weight = weight + (total[j] + tl.sum(e[j], 0),)
-                for i in tl.static_range(NP):
-                    part = tl.sum(z[i] * e[j][:, :, None], 0)
-                    more = more + (acc[j * NP + i] + part,)
-            acc, total = more, weight
+                    for j in tl.static_range(H * K):
+                        tl.store(a + node[g] * HK + j, e[j].to(a.dtype.element_ty), mask=there)
+                acc, total = add_rows(acc, total, z, e, g, NP, H * K)
         final = last_slot(start, end, b, CH)
         if (slot == final) | ((slot < final) & (slot + 1 == last)):
             began = start // CH + b >= first
@@ -226,6 +256,9 @@ def _forward(
                         at_sum = sums[i] + waits * ROWS[i] + d
                         tl.store(at_sum, tl.sum(acc[j * NP + i], 0), mask=d < WIDTHS[i])
             acc, total = no_sums(H * K, NP, BD)
+        replica = next_b // graphs_each
+        if (replica != b // graphs_each) & (next_b < B):
+            seeds, biases = seeds_of(m, c, replica, d, OFFSETS, WIDTHS, D, H * K, BD)
         b, start, end, at, node, z = next_b, next_start, next_end, next_at, next_node, next_z
         next_b, next_start, next_end = far_b, far_start, far_end
         next_at, next_node = far_at, far_node
@@ -239,8 +272,7 @@ def forward(
     z, (R, D, _), B = blocks[0], m.shape, ptr.shape[0] - 1
     N, H, K = z.shape[0], few.heads, few.seeds
     pieces = Pieces.of(blocks, few.columns)
-    chunk = LONG_CHUNK if few.sums <= FEW_SUMS else CHUNK
-    plan = Plan.of(N, B, chunk, z.device, PROGRAMS_PER_SM)
+    plan = few.plan(z, B, CHUNK)
     outs = [z.new_empty(H, B, K, t.shape[1]) for t in blocks]
     mass, a = z.new_empty(H, B, K), z.new_empty(N if want_a else 0, H, K)
     totals = z.new_empty(H, 2 * plan.programs, K, dtype=torch.float32)
@@ -253,5 +285,5 @@ def forward(
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
             H, K, few.columns, plan.chunk, want_a, **LAUNCH,
         )  # fmt: skip
-        merge_sums([totals, *sums], [mass, *outs], ptr, plan, **MANY_PARTS)
+        merge_sums([totals, *sums], [mass, *outs], ptr, plan)
     return outs, mass, a

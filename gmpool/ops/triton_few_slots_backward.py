@@ -14,31 +14,95 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from gmpool.ops import gpu
 from gmpool.ops.gpu import on_device
 from gmpool.ops.triton_chunks import (
-    Plan,
     first_slot,
     graph_after,
     graph_at,
     last_slot,
     merge_sums,
-    nodes_at,
+    place_of,
 )
 from gmpool.ops.triton_few_slots import (
-    CHUNK,
     LAUNCH,
     LOADED,
-    MANY_PARTS,
-    PROGRAMS_PER_SM,
     FewSlots,
     Pieces,
+    add_rows,
+    group_nodes,
     no_sums,
-    nodes_left,
+    products,
     row_of,
-    scores,
+    seeds_of,
     shares,
     z_rows,
 )
+
+CHUNK, AHEAD = 4, 3
+"""Nodes of a chunk, and how many chunks ahead rows are asked for."""
+LINE = tl.constexpr(128)
+"""Bytes that come to the cache together."""
+
+
+@triton.jit
+def nodes_ahead(order, at, N, CH: tl.constexpr, AHEAD: tl.constexpr):
+    """The nodes of a chunk some chunks after the one at a place: as if all graphs were full."""
+    place = at + AHEAD * CH + tl.arange(0, CH)
+    return tl.load(order + place, mask=place < N, other=0).to(tl.int64)
+
+
+@triton.jit
+def ask_for_rows(zs, node, WIDTHS: tl.constexpr, STRIDES: tl.constexpr):
+    """Have the rows of some nodes brought to the L2 cache, which takes no registers."""
+    NUMBERS: tl.constexpr = LINE * 8 // zs[0].dtype.element_ty.primitive_bitwidth
+    for i in tl.static_range(len(WIDTHS)):
+        for line in tl.static_range((WIDTHS[i] + NUMBERS - 1) // NUMBERS):
+            at = zs[i] + node * STRIDES[i] + line * NUMBERS
+            tl.inline_asm_elementwise(
+                "prefetch.global.L2 [$1]; mov.b32 $0, 0;",
+                constraints="=r,l",
+                args=[at.to(tl.int64, bitcast=True)],
+                dtype=tl.int32,
+                is_pure=False,
+                pack=1,
+            )
+
+
+@triton.jit
+def gradients_of(
+    gs, g_mass, b, B, d, WIDTHS: tl.constexpr, ROWS: tl.constexpr, H: tl.constexpr,
+    K: tl.constexpr, BD: tl.constexpr,
+):  # fmt: skip
+    """(rows of the gradient of a graph's Aᵀ Z, that of its Aᵀ 1): H·K·NP of [G, BD], H·K numbers"""
+    rows, numbers = (), ()
+    for j in tl.static_range(H * K):
+        row = ((j // K) * B + b).to(tl.int64) * K + j % K
+        numbers = numbers + (tl.load(g_mass + row).to(tl.float32),)
+        for i in tl.static_range(len(WIDTHS)):
+            rows = rows + (row_of(gs[i], row, 0, d, WIDTHS[i], ROWS[i], BD),)
+    return rows, numbers
+
+
+@triton.jit
+def through_softmax(a, da, H: tl.constexpr, K: tl.constexpr):
+    """Gradient of the scores of each head's seeds. H·K of [G]"""
+    found = ()
+    for h in tl.static_range(H):
+        mean = a[h * K] * da[h * K]
+        for k in tl.static_range(1, K):
+            mean += a[h * K + k] * da[h * K + k]
+        for k in tl.static_range(K):
+            found = found + (a[h * K + k] * (da[h * K + k] - mean),)
+    return found
+
+
+@triton.jit
+def final_slot(ptr, replica, graphs_each, CH: tl.constexpr):
+    """The slot where a replica's last graph ends."""
+    b = (replica + 1) * graphs_each - 1
+    start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
+    return last_slot(start, end, b, CH)
 
 
 @triton.jit(do_not_specialize=["N", "B", "R", "graphs_each", "slots", "run"])
@@ -46,7 +110,7 @@ def _backward(
     zs, m, c, gs, g_mass, g_a, order, ptr, dzs, dm, dc, N, B, R, graphs_each, slots, run,
     WIDTHS: tl.constexpr, OFFSETS: tl.constexpr, STRIDES: tl.constexpr, ROWS: tl.constexpr,
     NP: tl.constexpr, D: tl.constexpr, H: tl.constexpr, K: tl.constexpr, BD: tl.constexpr,
-    CH: tl.constexpr, HAS_G_A: tl.constexpr,
+    CH: tl.constexpr, HAS_G_A: tl.constexpr, AHEAD: tl.constexpr,
 ):  # fmt: skip
     p, HK = tl.program_id(0), H * K
     G: tl.constexpr = LOADED // BD
@@ -55,59 +119,44 @@ def _backward(
     d = tl.arange(0, BD)
     b = graph_at(ptr, B, first, CH)
     start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
-    at, node = nodes_at(order, start, b, first, N, CH)
+    at = place_of(start, b, first, CH)
+    node = group_nodes(order, at, N, CH, BD)
+    replica = b // graphs_each
+    seeds, biases = seeds_of(m, c, replica, d, OFFSETS, WIDTHS, D, H * K, BD)
+    grads, of_mass = gradients_of(gs, g_mass, b, B, d, WIDTHS, ROWS, H, K, BD)
+    final = final_slot(ptr, replica, graphs_each, CH)
     so_far, of_c = no_sums(H * K, NP, BD)
+    if AHEAD > 0:
+        ahead = nodes_ahead(order, at, N, CH, AHEAD)
     for slot in range(first, last):
+        if AHEAD > 0:
+            ask_for_rows(zs, ahead, WIDTHS, STRIDES)
+            ahead = nodes_ahead(order, at, N, CH, AHEAD + 1)
         next_b, next_start, next_end = graph_after(ptr, B, b, start, end, slot + 1, CH)
-        next_at, next_node = nodes_at(order, next_start, next_b, slot + 1, N, CH)
-        inside = at + tl.arange(0, CH) < end
-        replica = b // graphs_each
+        next_at = place_of(next_start, next_b, slot + 1, CH)
+        next_node = group_nodes(order, next_at, N, CH, BD)
         if at < end:
-            rows = replica * HK
             z = z_rows(zs, node, at, end, d, WIDTHS, STRIDES, CH, BD)
-            there = nodes_left(at, end, CH, BD)
-            a = shares(scores(z, m, c, rows, d, OFFSETS, WIDTHS, D, H * K, BD), there, H, K)
-            da = ()
-            for j in tl.static_range(H * K):
-                graph_row = ((j // K) * B + b).to(tl.int64) * K + j % K
-                of_a = tl.zeros([CH // G, G], tl.float32) + tl.load(g_mass + graph_row)
+            for g in tl.static_range(CH // G):
+                there = at + g * G + tl.arange(0, G) < end
+                a = shares(products(z, seeds, biases, g, NP, H * K), there, H, K)
+                da = products(z, grads, of_mass, g, NP, H * K)
                 if HAS_G_A:
-                    of_node = tl.load(g_a + node * HK + j, mask=inside, other=0.0).to(tl.float32)
-                    of_a += of_node.reshape(CH // G, G)
-                terms = z[0] * row_of(gs[0], graph_row, 0, d, WIDTHS[0], ROWS[0], BD)
-                for i in tl.static_range(1, NP):
-                    terms += z[i] * row_of(gs[i], graph_row, 0, d, WIDTHS[i], ROWS[i], BD)
-                da = da + (of_a + tl.sum(terms, 2),)
-            ds = ()
-            for h in tl.static_range(H):
-                mean = a[h * K] * da[h * K]
-                for k in tl.static_range(1, K):
-                    mean += a[h * K + k] * da[h * K + k]
-                for k in tl.static_range(K):
-                    ds = ds + (a[h * K + k] * (da[h * K + k] - mean),)
-            for i in tl.static_range(NP):
-                dz = tl.zeros([CH // G, G, BD], tl.float32)
-                for j in tl.static_range(H * K):
-                    graph_row = ((j // K) * B + b).to(tl.int64) * K + j % K
-                    g = row_of(gs[i], graph_row, 0, d, WIDTHS[i], ROWS[i], BD)
-                    weight = row_of(m, rows + j, OFFSETS[i], d, WIDTHS[i], D, BD)
-                    dz += a[j][:, :, None] * g
-                    dz += ds[j][:, :, None] * weight
-                at_dz = dzs[i] + node[:, None] * ROWS[i] + d[None, :]
-                mask = inside[:, None] & (d < WIDTHS[i])[None, :]
-                tl.store(at_dz, dz.reshape(CH, BD).to(dzs[i].dtype.element_ty), mask=mask)
-            more, more_c = (), ()
-            for j in tl.static_range(H * K):
-                more_c = more_c + (of_c[j] + tl.sum(ds[j], 0),)
+                    more = ()
+                    for j in tl.static_range(H * K):
+                        of_a = tl.load(g_a + node[g] * HK + j, mask=there, other=0.0)
+                        more = more + (da[j] + of_a.to(tl.float32),)
+                    da = more
+                ds = through_softmax(a, da, H, K)
                 for i in tl.static_range(NP):
-                    part = tl.sum(z[i] * ds[j][:, :, None], 0)
-                    more = more + (so_far[j * NP + i] + part,)
-            so_far, of_c = more, more_c
-        # The slot where the replica's last graph ends, and whether all of it was here.
-        final_graph = (replica + 1) * graphs_each - 1
-        final_start = tl.load(ptr + final_graph).to(tl.int64)
-        final_end = tl.load(ptr + final_graph + 1).to(tl.int64)
-        final = last_slot(final_start, final_end, final_graph, CH)
+                    dz = tl.zeros([G, BD], tl.float32)
+                    for j in tl.static_range(H * K):
+                        dz += a[j][:, None] * grads[j * NP + i]
+                        dz += ds[j][:, None] * seeds[j * NP + i]
+                    at_dz = dzs[i] + node[g][:, None] * ROWS[i] + d[None, :]
+                    mask = there[:, None] & (d < WIDTHS[i])[None, :]
+                    tl.store(at_dz, dz.to(dzs[i].dtype.element_ty), mask=mask)
+                so_far, of_c = add_rows(so_far, of_c, z, ds, g, NP, H * K)
         if (slot == final) | ((slot < final) & (slot + 1 == last)):
             began = first_slot(ptr, replica * graphs_each, CH) >= first
             to = tl.where(began & (final < last), replica, R + 2 * p + began).to(tl.int64) * HK
@@ -117,6 +166,12 @@ def _backward(
                     at_dm = dm + (to + j) * D + OFFSETS[i] + d
                     tl.store(at_dm, tl.sum(so_far[j * NP + i], 0), mask=d < WIDTHS[i])
             so_far, of_c = no_sums(H * K, NP, BD)
+        if (next_b != b) & (next_b < B):
+            grads, of_mass = gradients_of(gs, g_mass, next_b, B, d, WIDTHS, ROWS, H, K, BD)
+            if next_b // graphs_each != replica:
+                replica = next_b // graphs_each
+                seeds, biases = seeds_of(m, c, replica, d, OFFSETS, WIDTHS, D, H * K, BD)
+                final = final_slot(ptr, replica, graphs_each, CH)
         b, start, end, at, node = next_b, next_start, next_end, next_at, next_node
 
 
@@ -127,7 +182,7 @@ def backward(
     """(∂z of each block, ∂M [R, D, H·K], ∂c [R, H·K]), the latter two in float32."""
     z, (R, D, HK), B = blocks[0], m.shape, ptr.shape[0] - 1
     pieces = Pieces.of(blocks, few.columns)
-    plan = Plan.of(z.shape[0], B, CHUNK, z.device, PROGRAMS_PER_SM)
+    plan = few.plan(z, B, CHUNK)
     dzs = [t.new_empty(t.shape) for t in blocks]
     dc = z.new_empty(R + 2 * plan.programs, HK, dtype=torch.float32)
     dm = dc.new_empty(*dc.shape, D)
@@ -138,9 +193,10 @@ def backward(
             g_mass if g_a is None else g_a.contiguous(), order, ptr,
             Pieces.cut(dzs, few.columns), dm, dc, z.shape[0], B, R, B // R, plan.slots, plan.run,
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
-            few.heads, few.seeds, few.columns, plan.chunk, g_a is not None, **LAUNCH,
+            few.heads, few.seeds, few.columns, plan.chunk, g_a is not None,
+            0 if gpu.INTERPRET else AHEAD, **LAUNCH,
         )  # fmt: skip
         sums = [dm[None], dc[None]]
         parts, whole = [t[:, R:] for t in sums], [t[:, :R] for t in sums]
-        merge_sums(parts, whole, ptr, plan, B // R, **MANY_PARTS)
+        merge_sums(parts, whole, ptr, plan, B // R)
     return dzs, dm[:R].mT.contiguous(), dc[:R].contiguous()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 from torch.func import grad, vmap
 
 from gmpool.ops.direct import direct, only_values
+
+CUDA = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+]
 
 
 def _twice(x: Tensor) -> Tensor:
@@ -33,12 +39,13 @@ def a_call() -> tuple[object, list[str]]:
     return direct(operator, _twice, _save, _backward), roundabout
 
 
-def test_plain_tensors_go_the_direct_way_with_the_derivative_given() -> None:
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
+def test_plain_tensors_go_the_direct_way_with_the_derivative_given(device: str) -> None:
     call, roundabout = a_call()
-    x = torch.randn(3, requires_grad=True)
+    x = torch.randn(3, device=device, requires_grad=True)
     y = call(x)
     torch.testing.assert_close(y, 2 * x)
-    torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], torch.full((3,), 2.0))
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], torch.full_like(x, 2.0))
     with torch.no_grad():
         assert not call(x).requires_grad
     assert not roundabout

@@ -10,7 +10,8 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.autograd.graph import saved_tensors_hooks
 from torch.profiler import ProfilerActivity, profile
 
-from gmpool.ops import grouped
+from gmpool.ops import direct, grouped
+from gmpool.ops import seed_attention as seed_attention_module
 from gmpool.ops.seed_attention import seed_attention, seed_attention_reference
 from gmpool.ops.segment import Segments
 
@@ -35,6 +36,18 @@ def inputs(
     return segments, tuple(tensors)
 
 
+def count_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that grows when the kernel of the backward pass is called past the dispatcher."""
+    called, kernel = [], seed_attention_module._backward_kernel
+
+    def counted(*args: object) -> list[torch.Tensor]:
+        called.append("backward")
+        return kernel(*args)
+
+    monkeypatch.setattr(seed_attention_module, "_backward_kernel", counted)
+    return called
+
+
 def whole(attend: Callable) -> Callable:
     """Z in, AᵀZ out, with Z cut into blocks of 2, 0 and the rest of its columns on the way."""
 
@@ -47,7 +60,14 @@ def whole(attend: Callable) -> Callable:
 
 @AXES
 @pytest.mark.parametrize("seeds", [1, 3])
-def test_values_and_gradients_equal_the_reference(axis: str, seeds: int) -> None:
+@pytest.mark.parametrize("way", ["direct", "operator"])
+def test_values_and_gradients_equal_the_reference(
+    axis: str, seeds: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = count_kernels(monkeypatch)
+    if way == "operator":
+        for module in (direct, seed_attention_module):
+            monkeypatch.setattr(module, "only_values", lambda t: False)
     segments, tensors = inputs(seeds=seeds)
     reference = seed_attention_reference(*tensors, segments, H, axis)
     probes = [torch.randn_like(t) for t in reference]
@@ -61,6 +81,8 @@ def test_values_and_gradients_equal_the_reference(axis: str, seeds: int) -> None
         # One seed under a softmax over seeds: no score is differentiated.
         a = torch.zeros_like(b) if a is None else a
         torch.testing.assert_close(a, b, atol=1e-11, rtol=1e-11)
+    scored = seeds > 1 or axis == "nodes"
+    assert len(called) == int(scored and way == "direct")
 
 
 @AXES
