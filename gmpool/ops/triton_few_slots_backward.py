@@ -39,7 +39,7 @@ from gmpool.ops.triton_few_slots import (
     z_rows,
 )
 
-CHUNK, AHEAD = 4, 3
+CHUNK, AHEAD = 4, 2
 """Nodes of a chunk, and how many chunks ahead rows are asked for."""
 LINE = tl.constexpr(128)
 """Bytes that come to the cache together."""
