@@ -7,13 +7,9 @@ import torch
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 from torch.func import grad, vmap
+from triton_checks import CUDA
 
 from gmpool.ops.direct import direct, only_values
-
-CUDA = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-]
 
 
 def _twice(x: Tensor) -> Tensor:
