@@ -1,12 +1,14 @@
 """A training epoch of GMT on PROTEINS (authors' settings): ours, padded, and PyG's own readout.
 
-All three have three GCN layers of 128, the same classifier, loss, clipping and optimizer, and draw
-fresh shuffles; the peers through PyG's DataLoader.
+All have three GCN layers of 128, the same classifier, loss, clipping and optimizer, and draw fresh
+shuffles; the peers through PyG's DataLoader. On a GPU ours is what a training does there, steps
+captured once and replayed, and stands beside launching it step by step, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +16,28 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import aggr
 
 from benchmarks.padded import PaddedGMT, PaddedGraphClassifier
+from benchmarks.readout import PyGReadout
 from benchmarks.timing import interleaved, versus
 from gmpool.config import configure
-from gmpool.data import PackedGraphs, epoch_batches, load
+from gmpool.data import PackedGraphs, Split, epoch_batches, load
+from gmpool.engine.cross_validate import settings_of
+from gmpool.engine.provenance import device_name
+from gmpool.engine.stack import Run, Stack
 from gmpool.nn.heads import classifier
 from gmpool.pool import method_options
 from gmpool.pool.gmt import seeds_for
 from gmpool.tasks.classify import GraphModel
 from gmpool.tasks.shape import DataShape
 
+Epoch = Callable[[], None]
 BATCH, HIDDEN, HEADS = 128, 128, 2
 
 
-class PyGReadout(nn.Module):
-    """aggr.GraphMultisetTransformer at width 128, called as ours is."""
-
-    def __init__(self, num_seeds: int) -> None:
-        super().__init__()
-        self.readout = aggr.GraphMultisetTransformer(HIDDEN, k=num_seeds, heads=HEADS)
-
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, batch_size: int) -> Tensor:
-        return self.readout(x, batch, dim_size=batch_size)
-
-
-def our_epoch(graphs: PackedGraphs) -> Callable[[], None]:
-    options = method_options("gmt")
-    config, settings = configure("PROTEINS", "gmt", options, {})
-    model = GraphModel(DataShape.of(graphs), config)
+def our_epoch(graphs: PackedGraphs) -> Epoch:
+    config, settings = configure("PROTEINS", "gmt", method_options("gmt"), {})
+    model = GraphModel(DataShape.of(graphs), config).to(graphs.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.lr, fused=True)
     ids, generator = torch.arange(graphs.num_graphs), torch.Generator().manual_seed(0)
 
@@ -55,14 +49,32 @@ def our_epoch(graphs: PackedGraphs) -> Callable[[], None]:
     return epoch
 
 
-def peer_epoch(graphs: PackedGraphs, readout: nn.Module, *, jumping: bool) -> Callable[[], None]:
+def replayed_epoch(graphs: PackedGraphs) -> Epoch:
+    """All graphs in training, as many steps as in the others."""
+    model, settings = settings_of("PROTEINS", "gmt", {})
+    ids = torch.arange(graphs.num_graphs)
+    run = Run(Split(ids, ids[:1], ids[:1]), model, replace(settings, batch_size=BATCH), seed=0)
+    stack = Stack(graphs, [run], "accuracy")
+
+    def epoch() -> None:
+        *whole, last = stack.program.steps
+        for replay in whole * (stack.steps - 1):
+            replay()
+        last()
+
+    return epoch
+
+
+def peer_epoch(graphs: PackedGraphs, readout: nn.Module, device: str, *, jumping: bool) -> Epoch:
     head = classifier(HIDDEN, HIDDEN, graphs.num_outputs, dropout=0.5)
     model = PaddedGraphClassifier(graphs.num_features, HIDDEN, readout, head, jumping=jumping)
+    model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, fused=True)
     loader = DataLoader(graphs.to_pyg(), batch_size=BATCH, shuffle=True)
 
     def epoch() -> None:
         for batch in loader:
+            batch = batch.to(device)
             out = model(batch.x, batch.edge_index, batch.batch, batch.num_graphs)
             step(model, optimizer, F.cross_entropy(out, batch.y))
 
@@ -76,20 +88,32 @@ def step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor) -> No
     optimizer.step()
 
 
+def to_its_end(epoch: Epoch) -> Epoch:
+    """The same, waiting for the device."""
+
+    def run() -> None:
+        epoch()
+        torch.cuda.synchronize()
+
+    return run
+
+
 def measure(root: Path | None = None, rounds: int = 5) -> list[dict[str, Any]]:
     torch.manual_seed(0)
     graphs = load("PROTEINS", root).graphs
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     seeds = seeds_for(graphs.mean_nodes)
     padded = PaddedGMT(3 * HIDDEN, HIDDEN, num_seeds=seeds, num_heads=HEADS)
-    times = interleaved(
-        {
-            "gmpool": our_epoch(graphs),
-            "padded formulation": peer_epoch(graphs, padded, jumping=True),
-            "GCN + PyG's readout at width 128": peer_epoch(
-                graphs, PyGReadout(seeds), jumping=False
-            ),
-        },
-        rounds=rounds,
-        repeats=2,
-    )
-    return versus(times, "gmpool", "training epoch of PROTEINS", threads=torch.get_num_threads())
+    pyg = PyGReadout(HIDDEN, seeds, HEADS)
+    ours = our_epoch(graphs.to(device))
+    epochs = {
+        "gmpool": ours,
+        "padded formulation": peer_epoch(graphs, padded, device, jumping=True),
+        "GCN + PyG's readout at width 128": peer_epoch(graphs, pyg, device, jumping=False),
+    }
+    if device == "cuda":
+        epochs |= {"gmpool": replayed_epoch(graphs.to(device)), "gmpool, launched": ours}
+        epochs = {name: to_its_end(epoch) for name, epoch in epochs.items()}
+    times = interleaved(epochs, rounds=rounds, repeats=2)
+    facts = {"threads": torch.get_num_threads(), "device": device_name(device)}
+    return versus(times, "gmpool", "training epoch of PROTEINS", **facts)

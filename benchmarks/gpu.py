@@ -20,7 +20,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.padded import PaddedGMT
-from benchmarks.readout import CONTESTANTS, SEEDS, WIDTH, forward_backward, one_graph
+from benchmarks.readout import (
+    SEEDS,
+    WIDTH,
+    contestants,
+    forward_backward,
+    one_graph,
+    sorted_before,
+)
 from benchmarks.timing import row, versus
 from gmpool import GraphMultisetTransformer
 from gmpool.errors import UserError
@@ -38,11 +45,11 @@ OURS, PLAIN = "gmpool", "PyTorch's operators"
 Runs = Mapping[str, Callable[[], object]]
 
 
-def events(contestants: Runs, rounds: int = 20, warmup: int = 3) -> dict[str, float]:
+def events(runs: Runs, rounds: int = 20, warmup: int = 3) -> dict[str, float]:
     """Median seconds of each contestant; they take turns."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(warmup + rounds):
-        for name, run in contestants.items():
+        for name, run in runs.items():
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
             run()
@@ -165,26 +172,11 @@ def propagation(edges: Edges) -> list[dict[str, Any]]:
     return rows
 
 
-def sorted_before(x: Tensor, edge_index: Tensor, batch: Tensor) -> Callable[[], object]:
-    """Forward and backward of our readout when the edges were sorted for an earlier pass."""
-    torch.manual_seed(0)
-    ours = CONTESTANTS[OURS]().cuda()
-    edges = Edges.of(edge_index, NODES, x.dtype)
-    segments = Segments.from_batch(batch, NODES, x.device, 1)
-
-    def run() -> None:
-        x.grad = None
-        ours.zero_grad(set_to_none=True)
-        ours(x, edges, segments).sum().backward()
-
-    return run
-
-
 def readout(x: Tensor, edge_index: Tensor, batch: Tensor) -> list[dict[str, Any]]:
     """Each alone, so that a peak is its own."""
     times: dict[str, float] = {}
     peaks: dict[str, float] = {}
-    for name, make in CONTESTANTS.items():
+    for name, make in contestants().items():
         torch.manual_seed(0)
         run = forward_backward(make().cuda(), x, edge_index, batch)
         run()
@@ -196,7 +188,7 @@ def readout(x: Tensor, edge_index: Tensor, batch: Tensor) -> list[dict[str, Any]
         del run
         gc.collect()
     facts = {"nodes": NODES, "directed_edges": DIRECTED_EDGES}
-    given = sorted_before(x, edge_index, batch)
+    given = sorted_before(contestants()[OURS]().cuda(), x, edge_index, batch)
     times |= events({f"{OURS}, edges sorted before": given})
     times |= events({f"{OURS}, edges sorted before, replayed": replayed(given)})
     return versus(times, OURS, "readout of one graph, time", **facts) + [

@@ -19,24 +19,29 @@ from torch_geometric.nn import aggr
 from benchmarks.padded import PaddedGMT
 from benchmarks.timing import interleaved, row, versus
 from gmpool import GraphMultisetTransformer
+from gmpool.ops.adjacency import Edges
+from gmpool.ops.segment import Segments
 
 NODES, DIRECTED_EDGES, WIDTH, SEEDS = 100_000, 400_000, 128, 4
 
 
 class PyGReadout(nn.Module):
-    def __init__(self) -> None:
+    """aggr.GraphMultisetTransformer, called as ours is."""
+
+    def __init__(self, width: int, num_seeds: int, num_heads: int = 1) -> None:
         super().__init__()
-        self.readout = aggr.GraphMultisetTransformer(WIDTH, k=SEEDS)
+        self.readout = aggr.GraphMultisetTransformer(width, k=num_seeds, heads=num_heads)
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, batch_size: int) -> Tensor:
         return self.readout(x, batch, dim_size=batch_size)
 
 
-CONTESTANTS: dict[str, Callable[[], nn.Module]] = {
-    "gmpool": lambda: GraphMultisetTransformer(WIDTH, WIDTH, num_seeds=SEEDS),
-    "padded formulation": lambda: PaddedGMT(WIDTH, WIDTH, num_seeds=SEEDS),
-    "PyG's readout": PyGReadout,
-}
+def contestants(num_seeds: int = SEEDS) -> dict[str, Callable[[], nn.Module]]:
+    return {
+        "gmpool": lambda: GraphMultisetTransformer(WIDTH, WIDTH, num_seeds=num_seeds),
+        "padded formulation": lambda: PaddedGMT(WIDTH, WIDTH, num_seeds=num_seeds),
+        "PyG's readout": lambda: PyGReadout(WIDTH, num_seeds),
+    }
 
 
 def one_graph(nodes: int, directed_edges: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -59,6 +64,22 @@ def forward_backward(
     return run
 
 
+def sorted_before(
+    readout: nn.Module, x: Tensor, edge_index: Tensor, batch: Tensor
+) -> Callable[[], None]:
+    """The same for ours, when the edges of one graph were sorted for an earlier pass."""
+    N = x.shape[0]
+    edges = Edges.of(edge_index, N, x.dtype)
+    segments = Segments.from_batch(batch, N, x.device, 1)
+
+    def run() -> None:
+        x.grad = None
+        readout.zero_grad(set_to_none=True)
+        readout(x, edges, segments).sum().backward()
+
+    return run
+
+
 def peak_mib(contestant: str) -> float:
     """Peak memory of one forward and backward pass beyond what was there before, in MiB."""
     command = [sys.executable, "-m", "benchmarks.readout", contestant]
@@ -69,7 +90,7 @@ def peak_mib(contestant: str) -> float:
 
 def _print_peak(contestant: str) -> None:
     torch.manual_seed(0)
-    readout = CONTESTANTS[contestant]()
+    readout = contestants()[contestant]()
     # A small pass first: libraries allocate their own buffers once.
     forward_backward(readout, *one_graph(100, 400))()
     run = forward_backward(readout, *one_graph(NODES, DIRECTED_EDGES))
@@ -87,11 +108,11 @@ def _status_kib(name: str) -> int:
 def measure(root: Path | None = None, rounds: int = 5) -> list[dict[str, Any]]:
     torch.manual_seed(0)
     inputs = one_graph(NODES, DIRECTED_EDGES)
-    runs = {name: forward_backward(make(), *inputs) for name, make in CONTESTANTS.items()}
+    runs = {name: forward_backward(make(), *inputs) for name, make in contestants().items()}
     times = interleaved(runs, rounds=rounds)
     facts = {"nodes": NODES, "directed_edges": DIRECTED_EDGES, "threads": torch.get_num_threads()}
     rows = versus(times, "gmpool", "readout of one graph, time", **facts)
-    peaks = {name: peak_mib(name) for name in CONTESTANTS}
+    peaks = {name: peak_mib(name) for name in contestants()}
     return rows + [
         row(f"readout of one graph, peak memory: gmpool vs {peer}", peaks["gmpool"], peak, "MiB",
             **facts)

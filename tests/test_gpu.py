@@ -9,6 +9,7 @@ import pytest
 import torch
 from dense_sets import dense_set
 from graphs import random_batch
+from marks import CUDA
 from small_graphs import atoms
 from small_sets import ring_molecule
 
@@ -25,10 +26,7 @@ from gmpool.nn.batch_edges import BatchEdges
 from gmpool.nn.encoder import MoleculeEncoder
 from gmpool.ops import grouped
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-]
+pytestmark = CUDA
 
 
 @pytest.fixture(params=["embedding_bag", "matrix products"])

@@ -30,6 +30,7 @@ class Bench(StrEnum):
     ops = "ops"
     methods = "methods"
     gpu = "gpu"
+    growth = "growth"
     efficiency = "efficiency"
     stacked = "stacked"
     reconstruct = "reconstruct"
@@ -79,7 +80,7 @@ def bench(
                 _record(row, name, record)
             shown.add_row(
                 row["name"], _shown(row["ours"], ".4g"), _shown(row["peer"], ".4g"),
-                _shown(row["ratio"], ".1f", " ×"), row["unit"],
+                _shown(row["ratio"], ".3g", " ×"), row["unit"],
             )  # fmt: skip
             if watched:
                 live.refresh()

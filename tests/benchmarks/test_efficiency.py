@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from marks import on_cuda
 from matplotlib import image
 
 import benchmarks.efficiency
@@ -114,8 +115,7 @@ def test_memory_is_that_of_a_gpu() -> None:
         list(memory_rows("cpu", (20,)))
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@on_cuda
 def test_memory_grows_with_the_graph() -> None:
     rows = list(memory_rows("cuda", (500, 2000), ["gmt", "mean"]))
     small, _, large, _ = (row["ours"] for row in rows)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+from marks import on_cuda
 
 import benchmarks.gpu
 from gmpool.errors import UserError
@@ -17,8 +18,7 @@ def test_without_a_device_it_says_what_else_there_is(monkeypatch: pytest.MonkeyP
         next(benchmarks.gpu.measure())
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@on_cuda
 def test_every_part_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"NODES": 3000, "DIRECTED_EDGES": 12_000, "REPLICAS": 3, "COPIED": 2**20}
     for name, value in small.items():

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from marks import DEVICES
 from small_sets import dataset
 
 from benchmarks import stacked
 from benchmarks.stacked import epoch_of, full, growth, rounded, runs_of, side_by_side
 from gmpool.engine.stack import Stack
-
-NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.gpu, NO_GPU])]
 
 
 def test_runs_are_all_folds_of_each_seed() -> None:

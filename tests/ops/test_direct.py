@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from marks import DEVICES
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 from torch.func import grad, vmap
-from triton_checks import CUDA
 
 from gmpool.ops.direct import direct, only_values
 
@@ -35,7 +35,7 @@ def a_call() -> tuple[object, list[str]]:
     return direct(operator, _twice, _save, _backward), roundabout
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
+@pytest.mark.parametrize("device", DEVICES)
 def test_plain_tensors_go_the_direct_way_with_the_derivative_given(device: str) -> None:
     call, roundabout = a_call()
     x = torch.randn(3, device=device, requires_grad=True)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 import triton_checks
+from marks import CUDA
 from torch import Tensor
 from triton_checks import (
-    CUDA,
     HOLES,
     MANY,
     ONE,

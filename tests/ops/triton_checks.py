@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from marks import CUDA
 from torch import Tensor
 
 from gmpool.ops import gpu
@@ -22,10 +23,6 @@ from gmpool.ops.segment import Segments
 FLOOR, PRODUCTS = 2e-7, 1e-6
 MANY, ONE, HOLES = [3, 39, 1, 70], [330], [0, 0, 130, 64, 0, 63, 65, 1, 0]
 """Numbers of nodes of the graphs of a batch."""
-CUDA = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-]
 
 
 def _poisoned(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
