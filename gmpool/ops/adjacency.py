@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.ops.grouped import collect
+from gmpool.ops.row_ids import stable_order
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import Pattern, spmm
 
@@ -46,15 +47,16 @@ class Adjacency:
         """The matrix, and which edge each of its entries is. Two sorts: by target for the matrix,
         by source for its transpose."""
         source, target = edge_index[0], edge_index[1]
-        by_target = torch.argsort(target, stable=True)
-        by_source = torch.argsort(source, stable=True)
+        by_target = stable_order(target, num_nodes)
+        by_source = stable_order(source, num_nodes)
+        to_t = inverse(by_target).index_select(0, by_source)
         pattern = Pattern(
             _offsets(target, num_nodes),
             source.index_select(0, by_target),
             _offsets(source, num_nodes),
             target.index_select(0, by_source),
-            to_t=inverse(by_target).index_select(0, by_source),
-            from_t=inverse(by_source).index_select(0, by_target),
+            to_t=to_t,
+            from_t=inverse(to_t),
         )
         return cls(
             pattern, None if weight is None else weight.index_select(0, by_target)

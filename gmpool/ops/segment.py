@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
+from gmpool.ops.row_ids import stable_order
 from gmpool.ops.sparse import Pattern, spmm
 
 
@@ -187,19 +188,22 @@ def segment_reference(x: Tensor, segments: Segments, reduce: str) -> Tensor:
 def _sort_by_graph(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
     """(order, ptr). The check for an already sorted batch lives inside the operator, so that it
     costs one pass and does not break a compiled graph."""
-    N = batch.numel()
-    if N and (int(batch.min()) < 0 or int(batch.max()) >= num_graphs):
+    N, graphs = batch.numel(), torch.arange(num_graphs + 1, device=batch.device)
+    if N == 0:
+        return graphs[:0], torch.zeros_like(graphs)
+    in_order = (batch[1:] >= batch[:-1]).all()
+    # All that is asked of a device, in one question.
+    smallest, largest, sorted_already = torch.stack([*batch.aminmax(), in_order.to(batch)]).tolist()
+    if smallest < 0 or largest >= num_graphs:
         raise UserError(
-            f"batch holds graph {int(batch.max())} (smallest {int(batch.min())}), but batch_size "
+            f"batch holds graph {largest} (smallest {smallest}), but batch_size "
             f"is {num_graphs}: entries must lie in 0 … {num_graphs - 1}"
         )
-    if bool((batch[1:] >= batch[:-1]).all()):
+    if sorted_already:
         order = torch.arange(N, device=batch.device)
-    else:
-        order = torch.argsort(batch, stable=True)
-    ptr = torch.zeros(num_graphs + 1, dtype=torch.long, device=batch.device)
-    ptr[1:] = torch.bincount(batch, minlength=num_graphs).cumsum(0)
-    return order, ptr
+        return order, torch.searchsorted(batch, graphs.to(batch))
+    order = stable_order(batch, num_graphs)
+    return order, torch.searchsorted(batch.index_select(0, order), graphs.to(batch))
 
 
 @_sort_by_graph.register_fake

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gmpool.ops.adjacency import inverse
+from gmpool.ops.row_ids import stable_order
 from gmpool.ops.segment import Segments
 
 
@@ -42,7 +43,7 @@ def ranking(score: Tensor, segments: Segments, tie: Tensor | None = None) -> Ten
         by_tie = torch.argsort(tie, descending=True, stable=True)
         again = score.detach().index_select(0, by_tie)
         by_score = by_tie.index_select(0, torch.argsort(again, descending=True, stable=True))
-    by_graph = torch.argsort(segments.batch.index_select(0, by_score), stable=True)
+    by_graph = stable_order(segments.batch.index_select(0, by_score), segments.num_graphs)
     return by_score.index_select(0, by_graph)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.func import vmap
 
-from gmpool.ops.row_ids import row_ids
+from gmpool.ops.row_ids import row_ids, stable_order
 
 
 def test_rows_of_entries() -> None:
@@ -18,3 +20,14 @@ def test_replicas_have_what_each_has_alone() -> None:
     alone = torch.stack([row_ids(one, 5) for one in rowptr])
     assert torch.equal(vmap(lambda one: row_ids(one, 5))(rowptr), alone)
     assert torch.equal(vmap(lambda one: row_ids(one, 5), in_dims=1)(rowptr.t()), alone)
+
+
+@given(st.lists(st.integers(0, 9), max_size=30))
+def test_equal_rows_keep_their_order(rows: list[int]) -> None:
+    order = stable_order(torch.tensor(rows, dtype=torch.long), 10).tolist()
+    assert order == sorted(range(len(rows)), key=rows.__getitem__)
+
+
+def test_more_rows_than_32_bits_count_are_sorted_too() -> None:
+    far = 2**33
+    assert stable_order(torch.tensor([far, 1, far - 1, 1]), far + 1).tolist() == [1, 3, 2, 0]
