@@ -31,9 +31,14 @@ class Segments:
 
     @classmethod
     def from_batch(
-        cls, batch: Tensor | Segments | None, num_nodes: int, device: Any, batch_size: int | None
+        cls,
+        batch: Tensor | Segments | None,
+        num_nodes: int,
+        device: Any = None,
+        batch_size: int | None = None,
     ) -> Segments:
-        """From PyG's batch vector; None is one graph. Without batch_size the last graph counts."""
+        """From PyG's batch vector; None is one graph, on `device`. Without batch_size the last
+        graph counts."""
         if isinstance(batch, Segments):
             return batch
         if batch is None:
