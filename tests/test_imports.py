@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "report": {*GROUND, "data", "nn", "pool", "tasks", "engine"},
     "cli": {*GROUND, "data", "nn", "pool", "tasks", "engine", "report", ""},
     "__main__": {"cli"},
-    "": {"data", "pool"},
+    "": {"data", "ops", "pool"},
 }
 OPTIONAL = {"rdkit", "grakel", "networkx", "ray"}
 
