@@ -38,13 +38,13 @@ def inputs(
 
 def count_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A list that grows when the kernel of the backward pass is called past the dispatcher."""
-    called, kernel = [], seed_attention_module._backward_kernel
+    called, kernel = [], seed_attention_module.backward_kernel
 
     def counted(*args: object) -> list[torch.Tensor]:
         called.append("backward")
         return kernel(*args)
 
-    monkeypatch.setattr(seed_attention_module, "_backward_kernel", counted)
+    monkeypatch.setattr(seed_attention_module, "backward_kernel", counted)
     return called
 
 
