@@ -74,10 +74,16 @@ def graph_at(ptr, B, slot, CH: tl.constexpr):
 
 
 @triton.jit
+def place_of(start, b, slot, CH: tl.constexpr):
+    """Where among the ordered nodes a slot's chunk begins."""
+    return start + (slot - start // CH - b) * CH
+
+
+@triton.jit
 def chunk_at(ptr, order, b, slot, CH: tl.constexpr):
     """(start and end of graph b, place of the slot's chunk, its nodes, which of them there are)"""
     start, end = tl.load(ptr + b).to(tl.int64), tl.load(ptr + b + 1).to(tl.int64)
-    at = start + (slot - start // CH - b) * CH
+    at = place_of(start, b, slot, CH)
     place = at + tl.arange(0, CH)
     inside = place < end
     return start, end, at, tl.load(order + place, mask=inside, other=0).to(tl.int64), inside
@@ -90,20 +96,6 @@ def graph_after(ptr, B, b, start, end, slot, CH: tl.constexpr):
     start = tl.where(another, end, start)
     b += another.to(tl.int32)
     return b, start, tl.load(ptr + b + 1, mask=b < B, other=0).to(tl.int64)
-
-
-@triton.jit
-def place_of(start, b, slot, CH: tl.constexpr):
-    """Where among the ordered nodes a slot's chunk begins."""
-    return start + (slot - start // CH - b) * CH
-
-
-@triton.jit
-def nodes_at(order, start, b, slot, N, CH: tl.constexpr):
-    """(place of a slot's chunk, its nodes), whether they are still the graph's or not."""
-    at = start + (slot - start // CH - b) * CH
-    place = at + tl.arange(0, CH)
-    return at, tl.load(order + place, mask=place < N, other=0).to(tl.int64)
 
 
 @triton.jit
