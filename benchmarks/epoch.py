@@ -54,15 +54,7 @@ def replayed_epoch(graphs: PackedGraphs) -> Epoch:
     model, settings = settings_of("PROTEINS", "gmt", {})
     ids = torch.arange(graphs.num_graphs)
     run = Run(Split(ids, ids[:1], ids[:1]), model, replace(settings, batch_size=BATCH), seed=0)
-    stack = Stack(graphs, [run], "accuracy")
-
-    def epoch() -> None:
-        *whole, last = stack.program.steps
-        for replay in whole * (stack.steps - 1):
-            replay()
-        last()
-
-    return epoch
+    return Stack(graphs, [run], "accuracy").train_epoch
 
 
 def peer_epoch(graphs: PackedGraphs, readout: nn.Module, device: str, *, jumping: bool) -> Epoch:

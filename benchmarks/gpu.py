@@ -96,11 +96,11 @@ def replayed(
     return graph.replay
 
 
-def copy_bandwidth() -> float:
-    """Bytes per second, read and written, of a large copy within the device."""
-    source = torch.randn(COPIED // 4, device="cuda")
+def copy_bandwidth(size: int, device: str, timed: Callable[[Runs], dict[str, float]]) -> float:
+    """Bytes per second, read and written, of a copy of so many within the device."""
+    source = torch.randn(size // 4, device=device)
     target = torch.empty_like(source)
-    return 2 * COPIED / events({"copy": lambda: target.copy_(source)})["copy"]
+    return 2 * size / timed({"copy": lambda: target.copy_(source)})["copy"]
 
 
 def attention(
@@ -178,7 +178,7 @@ def readout(x: Tensor, edge_index: Tensor, batch: Tensor) -> list[dict[str, Any]
     peaks: dict[str, float] = {}
     for name, make in contestants().items():
         torch.manual_seed(0)
-        run = forward_backward(make().cuda(), x, edge_index, batch)
+        run = forward_backward(make().cuda(), x, edge_index, batch, 1)
         run()
         before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
@@ -211,21 +211,11 @@ def captured() -> list[dict[str, Any]]:
     edges = Edges.of(edge_index, N, x.dtype)
     ours = GraphMultisetTransformer(WIDTH, WIDTH, num_seeds=SEEDS).cuda()
     padded = PaddedGMT(WIDTH, WIDTH, num_seeds=SEEDS).cuda()
-
-    def eager() -> None:
-        x.grad = None
-        ours.zero_grad(set_to_none=True)
-        ours(x, edges, segments).sum().backward()
-
-    def of_padded() -> None:
-        x.grad = None
-        padded.zero_grad(set_to_none=True)
-        padded(x, edge_index, segments.batch, GRAPHS).sum().backward()
-
+    eager = forward_backward(ours, x, edges, segments)
     runs: Runs = {
         f"{OURS}, replayed": replayed(eager),
         f"{OURS}, launched": eager,
-        "padded formulation": of_padded,
+        "padded formulation": forward_backward(padded, x, edge_index, segments.batch, GRAPHS),
     }
     return versus(events(runs), f"{OURS}, replayed", "readout of 128 small graphs")
 
@@ -237,7 +227,7 @@ def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
             "the others (loader, ops, readout, epoch, methods) run on a CPU"
         )
     torch.manual_seed(0)
-    bandwidth = copy_bandwidth()
+    bandwidth = copy_bandwidth(COPIED, "cuda", events)
     facts = {"gpu": torch.cuda.get_device_name(), "copy_bytes_per_s": bandwidth}
     for found in _rows(bandwidth):
         yield {**found, **facts}

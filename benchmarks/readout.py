@@ -53,13 +53,13 @@ def one_graph(nodes: int, directed_edges: int) -> tuple[Tensor, Tensor, Tensor]:
     return x, edge_index, torch.zeros(nodes, dtype=torch.long)
 
 
-def forward_backward(
-    readout: nn.Module, x: Tensor, edge_index: Tensor, batch: Tensor
-) -> Callable[[], None]:
+def forward_backward(readout: nn.Module, x: Tensor, *graphs: Any) -> Callable[[], None]:
+    """graphs: what the readout takes beside x."""
+
     def run() -> None:
         x.grad = None
         readout.zero_grad(set_to_none=True)
-        readout(x, edge_index, batch, 1).sum().backward()
+        readout(x, *graphs).sum().backward()
 
     return run
 
@@ -70,14 +70,7 @@ def sorted_before(
     """The same for ours, when the edges of one graph were sorted for an earlier pass."""
     N = x.shape[0]
     edges = Edges.of(edge_index, N, x.dtype)
-    segments = Segments.from_batch(batch, N, x.device, 1)
-
-    def run() -> None:
-        x.grad = None
-        readout.zero_grad(set_to_none=True)
-        readout(x, edges, segments).sum().backward()
-
-    return run
+    return forward_backward(readout, x, edges, Segments.from_batch(batch, N, batch_size=1))
 
 
 def peak_mib(contestant: str) -> float:
@@ -92,8 +85,8 @@ def _print_peak(contestant: str) -> None:
     torch.manual_seed(0)
     readout = contestants()[contestant]()
     # A small pass first: libraries allocate their own buffers once.
-    forward_backward(readout, *one_graph(100, 400))()
-    run = forward_backward(readout, *one_graph(NODES, DIRECTED_EDGES))
+    forward_backward(readout, *one_graph(100, 400), 1)()
+    run = forward_backward(readout, *one_graph(NODES, DIRECTED_EDGES), 1)
     Path("/proc/self/clear_refs").write_text("5")
     before = _status_kib("VmHWM")
     run()
@@ -108,7 +101,7 @@ def _status_kib(name: str) -> int:
 def measure(root: Path | None = None, rounds: int = 5) -> list[dict[str, Any]]:
     torch.manual_seed(0)
     inputs = one_graph(NODES, DIRECTED_EDGES)
-    runs = {name: forward_backward(make(), *inputs) for name, make in contestants().items()}
+    runs = {name: forward_backward(make(), *inputs, 1) for name, make in contestants().items()}
     times = interleaved(runs, rounds=rounds)
     facts = {"nodes": NODES, "directed_edges": DIRECTED_EDGES, "threads": torch.get_num_threads()}
     rows = versus(times, "gmpool", "readout of one graph, time", **facts)

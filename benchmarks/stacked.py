@@ -167,10 +167,7 @@ def epoch_of(stack: Stack) -> Callable[[], None]:
     """Training and validation of all replicas, by the stack's programs."""
 
     def epoch() -> None:
-        *whole, last = stack.program.steps
-        for step in whole * (stack.steps - 1):
-            step()
-        last()
+        stack.train_epoch()
         stack.program.evaluate()
         stack.program.results.tolist()  # waits for the device
 

@@ -115,6 +115,13 @@ class Stack:
         program.start(torch.ones(len(self.alive), dtype=torch.bool))
         return program
 
+    def train_epoch(self) -> None:
+        """All steps of an epoch, which a device may still be working on afterwards."""
+        *full, last = self.program.steps
+        for step in full * (self.steps - 1):
+            step()
+        last()
+
     def run(self, on_epoch: Callable[[int, int], None] | None) -> Iterator[list[Ended]]:
         """Epoch after epoch: each is launched, and what it showed is read when asked to go on. In
         between a device may work for other stacks too. Yields the runs that have been put away
@@ -124,10 +131,7 @@ class Stack:
             begun = time.perf_counter()
             for _ in range(EPOCHS_AHEAD):
                 number += 1
-                *full, last = self.program.steps
-                for step in full * (self.steps - 1):
-                    step()
-                last()
+                self.train_epoch()
                 self.program.evaluate()
                 yield ended
                 ended = []

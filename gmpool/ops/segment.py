@@ -206,7 +206,7 @@ def _sort_by_graph(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
         )
     if sorted_already:
         order = torch.arange(N, device=batch.device)
-        return order, torch.searchsorted(batch, graphs.to(batch))
+        return order, torch.searchsorted(batch.contiguous(), graphs.to(batch))
     order = stable_order(batch, num_graphs)
     return order, torch.searchsorted(batch.index_select(0, order), graphs.to(batch))
 

@@ -46,8 +46,12 @@ def test_who_is_too_slow_once_is_left_out_from_there_on(
 ) -> None:
     monkeypatch.setattr(growth, "LIMIT_S", -1.0)
     rows = list(growth.measure())
-    assert len(rows) == 4
-    assert all(r["name"].endswith("vs the bytes it must move") for r in rows)
+    ended = [r for r in rows if "peer_ended" in r]
+    assert [(r["growth"], r["nodes"]) for r in ended] == [("nodes", 50)] * 2 + [("seeds", 60)] * 2
+    assert {(r["peer"], r["peer_ended"]) for r in ended} == {(None, "over the time limit")}
+    others = [r["name"] for r in rows if "peer_ended" not in r]
+    assert len(others) == 4
+    assert all(name.endswith("vs the bytes it must move") for name in others)
 
 
 def test_an_epoch_is_beside_both_peers(device: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+
 import hypothesis.strategies as st
 import pytest
 import torch
@@ -126,3 +129,14 @@ def test_batch_is_checked() -> None:
         Segments.from_batch(UNSORTED, 5, None, None)
     assert Segments.from_batch(UNSORTED, 7, None, None).num_graphs == 5
     assert Segments.from_batch(None, 3, None, None).counts.tolist() == [3]
+
+
+@pytest.mark.parametrize("make", [lambda b: b.int(), lambda b: b.repeat_interleave(2)[::2]])
+def test_short_and_strided_batch_vectors(make: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    for batch in (UNSORTED, UNSORTED.sort()[0]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = Segments.from_batch(make(batch), len(batch))
+        expected = Segments.from_batch(batch, len(batch))
+        assert torch.equal(found.order, expected.order)
+        assert torch.equal(found.ptr, expected.ptr)
