@@ -11,14 +11,15 @@ from dense_sets import dense_set
 from graphs import random_batch
 from marks import CUDA
 from small_graphs import atoms
-from small_sets import ring_molecule
+from small_sets import QUICK, classes, ring_molecule, split
 
 from gmpool import GraphMultisetTransformer
 from gmpool.config import AutoencoderConfig, ModelConfig, ReconstructTrainConfig, TrainConfig
 from gmpool.data import PackedGraphs, Split, load
 from gmpool.data.fixed import FixedBatches
+from gmpool.engine import program
 from gmpool.engine.replicas import Replicas
-from gmpool.engine.stack import Run, batches_for
+from gmpool.engine.stack import EPOCHS_AHEAD, Run, Stack, batches_for
 from gmpool.engine.stacked import Stacking, train_stacked, train_together
 from gmpool.engine.train import Trained, first_model, train
 from gmpool.nn import molecule
@@ -142,3 +143,26 @@ def test_stacks_side_by_side_give_what_each_gives_alone(objective: str) -> None:
         assert [e.valid_loss for e in a.curve][:20] == pytest.approx(
             [e.valid_loss for e in b.curve][:20], rel=1e-3
         )
+
+
+@pytest.mark.parametrize("method", ["gmt", "topk", "sortpool", "diffpool"])
+def test_a_smaller_program_needs_no_rehearsal(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replicas stop one after the other, and each time the program is made anew."""
+    assert program.loads_while_capturing()
+    config = ModelConfig(method=method, hidden_dim=8, num_layers=2, dropout=0.3)
+    runs = [
+        Run(split(), config, replace(QUICK, epochs=epochs, patience=None), seed=epochs)
+        for epochs in (3, 3 + EPOCHS_AHEAD, 3 + 2 * EPOCHS_AHEAD)
+    ]
+    losses = []
+    for needs_none in (True, False):
+        monkeypatch.setattr(program, "loads_while_capturing", lambda value=needs_none: value)
+        stack = Stack(classes().to("cuda"), runs, "accuracy")
+        rows = []
+        for _ in stack.run(None):
+            rows.append(len(stack.alive))
+            if stack.alive:
+                stack.program.seconds_to_make = 0.0
+        assert sorted(set(rows)) == [0, 1, 2, 3]
+        losses.append([epoch.valid_loss for done in stack.progress for epoch in done.curve])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)

@@ -6,10 +6,12 @@ step, the batch included, is read from tensors whose places stay.
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -85,9 +87,11 @@ class Program:
         metric: str,
         best: Best,
         stream: torch.cuda.Stream | None = None,
+        rehearse: bool = True,
     ) -> None:
         """feeds: the batches to come, one feed for each shape; valid [R, S, B]. stream: where to
-        capture, for programs that run beside others: scratch memory is one per stream."""
+        capture, for programs that run beside others: scratch memory is one per stream. rehearse:
+        run each once before its capture, for what happens once in a process."""
         self.replicas, self.adam, self.batches = replicas, adam, batches
         self.device = batches.device
         self.feeds, self.valid = feeds, valid.to(self.device)
@@ -96,7 +100,7 @@ class Program:
         self.running = torch.zeros(R, dtype=torch.bool, device=self.device)
         self.loss_sum = torch.zeros(R, dtype=torch.float64, device=self.device)
         self.results = torch.zeros(4, R, dtype=torch.float64, device=self.device)
-        self.stream = stream
+        self.stream, self.rehearse = stream, rehearse
         self.pool: Any = None
         self.seconds_to_make = 0.0  # a program of this kind once more, when all is compiled
         self.steps = [self._captured(partial(self._step, feed)) for feed in feeds]
@@ -108,16 +112,18 @@ class Program:
         if self.pool is None:
             # One pool for all: they never run at the same time, and leave nothing in it.
             self.pool = torch.cuda.graph_pool_handle()
-        # A rehearsal, for what happens once; nobody is running yet, so that it moves no weight.
-        side = self.stream or torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            work()
-        torch.cuda.current_stream().wait_stream(side)
+        always = not loads_while_capturing()
+        if self.rehearse or always:
+            # Nobody is running yet, so that it moves no weight.
+            side = self.stream or torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                work()
+            torch.cuda.current_stream().wait_stream(side)
         graph, begun = torch.cuda.CUDAGraph(), time.perf_counter()
         with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
             work()
-        self.seconds_to_make += 2 * (time.perf_counter() - begun)
+        self.seconds_to_make += (1 + always) * (time.perf_counter() - begun)
         return graph.replay
 
     def start(self, running: Tensor) -> None:
@@ -147,6 +153,17 @@ class Program:
         better = self.best.offer(score, self.replicas.weights, self.running)
         self.results.copy_(torch.stack([self.loss_sum, loss, metric, better.double()]))
         self.loss_sum.zero_()
+
+
+@cache
+def loads_while_capturing() -> bool:
+    """Whether the driver may load a kernel during a capture: those of CUDA 12.3 and later may.
+    Else all that a capture needs, for each shape, must have run before."""
+    if sys.platform != "linux" or torch.version.cuda is None:
+        return False
+    version = ctypes.c_int()
+    ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    return version.value >= 12030
 
 
 def evaluated(

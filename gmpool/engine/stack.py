@@ -97,9 +97,12 @@ class Stack:
         replicas = Replicas(self.models, device, self.begins_as)
         adam = Adam.start(replicas.weights, [r.train for r in self.runs], self.shuffles.steps)
         by_loss = torch.tensor([r.train.select_by == "loss" for r in self.runs], device=device)
-        return self._program(replicas, adam, Best.none_yet(by_loss, replicas.weights), drawn)
+        best = Best.none_yet(by_loss, replicas.weights)
+        return self._program(replicas, adam, best, drawn, rehearse=True)
 
-    def _program(self, replicas: Replicas, adam: Adam, best: Best, drawn: list[Tensor]) -> Program:
+    def _program(
+        self, replicas: Replicas, adam: Adam, best: Best, drawn: list[Tensor], *, rehearse: bool
+    ) -> Program:
         device = self.graphs.device
         program = Program(
             replicas,
@@ -111,6 +114,7 @@ class Stack:
             metric=self.metric,
             best=best,
             stream=self.stream,
+            rehearse=rehearse,
         )
         program.start(torch.ones(len(self.alive), dtype=torch.bool))
         return program
@@ -186,7 +190,7 @@ class Stack:
                 feed.follow(ids)
             return []
         old = self.program
-        self.program = self._program(old.replicas, old.adam, old.best, drawn)
+        self.program = self._program(old.replicas, old.adam, old.best, drawn, rehearse=False)
         self.program.running.copy_(torch.tensor(running))
         return []
 
@@ -204,7 +208,8 @@ class Stack:
         self.valid = self.valid[rows]
         old.replicas.keep(at)
         drawn = self._draw()
-        self.program = self._program(old.replicas, old.adam.keep(at), old.best.keep(at), drawn)
+        kept = old.adam.keep(at), old.best.keep(at)
+        self.program = self._program(old.replicas, *kept, drawn, rehearse=False)
         return ended
 
     def _tested(self, rows: list[int]) -> list[Ended]:

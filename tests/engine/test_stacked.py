@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from twenty_steps import assert_twenty_steps_are_those_of_each_alone, splits
 from gmpool.config import ModelConfig, TrainConfig
 from gmpool.data import GraphBatch
 from gmpool.data.fixed import Bounds, FixedBatches
+from gmpool.engine import program
 from gmpool.engine.shuffles import Shuffles
 from gmpool.engine.stack import EPOCHS_AHEAD, Run, Stack
 from gmpool.engine.stacked import cannot_stack, train_stacked
@@ -114,6 +116,25 @@ def test_a_stack_shrinks_when_the_stopped_have_cost_as_much_as_that() -> None:
     assert ended == [0]
     assert stack.alive == [1]
     assert stack.wasted == 0
+
+
+@pytest.mark.parametrize(("built_for", "driver", "may"), [
+    ("13.0", 13000, True), ("12.6", 12030, True), ("12.6", 12020, False), (None, 13000, False)
+])  # fmt: skip
+def test_which_drivers_load_a_kernel_during_a_capture(
+    built_for: str | None, driver: int, may: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Library:
+        def __init__(self, name: str) -> None:
+            assert name == "libcuda.so.1"
+
+        def cuDriverGetVersion(self, version: ctypes._CArgObject) -> None:
+            ctypes.cast(version, ctypes.POINTER(ctypes.c_int))[0] = driver
+
+    monkeypatch.setattr(torch.version, "cuda", built_for)
+    monkeypatch.setattr(program.ctypes, "CDLL", Library)
+    monkeypatch.setattr(program.sys, "platform", "linux")
+    assert program.loads_while_capturing.__wrapped__() is may
 
 
 @pytest.mark.parametrize(("task", "models"), [("binary", 2), ("regression", 3)])
