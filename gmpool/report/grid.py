@@ -141,6 +141,14 @@ def notes(comparison: Comparison, bold: str = "bold") -> list[str]:
             f"significance needs at least two seeds: a line with one is not compared where two "
             f"lines have more; where not, only the best mean is {bold}, and that is no test"
         )
+    tested_on = {dataset for (_, dataset), s in c.scores.items() if s.tested}
+    if any(
+        len(s.for_test) > 1 and not s.tested and dataset in tested_on
+        for (_, dataset), s in c.scores.items()
+    ):
+        said.append(
+            "a line with less than half the seeds of another on a set is not compared there"
+        )
     if "f" in marked:
         said.append("ᶠ: one seed only, the deviation is over folds")
     if "i" in marked:

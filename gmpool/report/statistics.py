@@ -79,16 +79,17 @@ def best_or_comparable(
 ) -> dict[str, Verdict]:
     """One verdict per method on one set.
 
-    Where two methods or more have several scores, those with one are not compared: a mean of one
-    may be the best by chance. Elsewhere the best mean alone is comparable, without a test.
+    Where two methods or more have several scores, those with one, or with less than half of the
+    most, are not compared: a mean of few may be the best by chance, and a test of few finds no
+    difference. Elsewhere the best mean alone is comparable, without a test.
     """
-    if not samples:
-        return {}
-    several = {name: scores for name, scores in samples.items() if len(scores) > 1}
-    if len(several) > 1:
-        outside = dict.fromkeys(samples.keys() - several.keys(), UNTESTED)
-        return {**outside, **_against_the_best(several, higher)}
-    return _against_the_best(samples, higher)
+    most = max(map(len, samples.values()), default=0)
+    for fewest in (max(2.0, most / 2), 2):
+        enough = {name: scores for name, scores in samples.items() if len(scores) >= fewest}
+        if len(enough) > 1:
+            outside = dict.fromkeys(samples.keys() - enough.keys(), UNTESTED)
+            return {**outside, **_against_the_best(enough, higher)}
+    return _against_the_best(samples, higher) if samples else {}
 
 
 def _against_the_best(samples: Mapping[str, Sequence[float]], higher: bool) -> dict[str, Verdict]:

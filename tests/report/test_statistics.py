@@ -90,6 +90,18 @@ def test_one_seed_is_not_tested() -> None:
     assert best_or_comparable({}, higher=True) == {}
 
 
+def test_few_scores_are_not_compared_with_many() -> None:
+    """They neither win by chance nor pass for comparable because nothing can be shown."""
+    many, fewer = [80.0 + 0.1 * k for k in range(10)], [80.0 + 0.1 * k for k in range(5)]
+    samples = {"lucky": [81.0, 81.1], "unlucky": [70.0, 77.0, 80.0, 81.0], "half": fewer, "a": many}
+    found = best_or_comparable(samples, higher=True)
+    assert found["lucky"] == found["unlucky"] == UNTESTED
+    assert found["a"].comparable
+    assert found["half"].p is not None
+    found = best_or_comparable({"a": many, "b": [70.0, 70.1]}, higher=True)
+    assert found["b"].p is not None, "who is alone with many is compared with few"
+
+
 def test_one_score_is_not_compared_with_several() -> None:
     samples = {"lucky": [90.0], "a": [80.0, 80.2, 80.1], "b": [70.0, 70.1, 69.9]}
     found = best_or_comparable(samples, higher=True)
