@@ -38,7 +38,8 @@ def intervals(comparison: Comparison) -> bytes:
     across = min(5, len(datasets))
     down = math.ceil(len(datasets) / across)
     room = 0.5 + 0.08 * max(map(len, c.labels))
-    figure = new_figure(max(5.0, room + 2.7 * across), 0.4 + (0.9 + 0.23 * len(c.labels)) * down)
+    width = max(5.0, room + 2.7 * across)
+    figure = new_figure(width, 0.4 + (0.9 + 0.23 * len(c.labels)) * down)
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for axes, dataset in zip(panels, datasets, strict=False):
         _panel(axes, c, dataset)
@@ -49,7 +50,7 @@ def intervals(comparison: Comparison) -> bytes:
         list(shown.values()),
         list(shown),
         loc="outside upper center",
-        ncols=3,
+        ncols=min(len(shown), int(width / 2.4)),
         frameon=False,
         fontsize=9,
     )
@@ -61,19 +62,30 @@ def _handles(axes: Axes) -> list[tuple[Artist, str]]:
 
 
 def _panel(axes: Axes, c: Comparison, dataset: str) -> None:
+    """Two scores say so little that their interval would leave the others no room: it is cut."""
+    shown: list[float] = []
     for height, label in enumerate(c.labels):
         score = c.scores[label, dataset]
         if score.paper is not None:
             axes.plot(score.paper.mean, height, "o", markersize=7, markerfacecolor="none",
                       color=PAPER, label="paper")  # fmt: skip
+            shown.append(score.paper.mean)
         if score.mean is None:
             continue
         colour = OURS if score.over == "seeds" else OVER_FOLDS
         ends = interval(score.scores)
-        if ends:
+        if ends and len(score.scores) > 2:
             axes.plot(ends, (height, height), color=colour, linewidth=2,
                       label=f"95 % interval over {score.over}")  # fmt: skip
+            shown += ends
+        elif ends:
+            axes.plot(ends, (height, height), ":", color=colour, linewidth=1.5,
+                      label=f"over two {score.over}, cut by the frame")  # fmt: skip
         axes.plot(score.mean, height, "o", markersize=4, color=OURS, label="mean")
+        shown.append(score.mean)
+    low, high = min(shown, default=0.0), max(shown, default=1.0)
+    margin = 0.05 * (high - low) or 1.0
+    axes.set_xlim(low - margin, high + margin)
     over = dict.fromkeys(
         s.over for label in c.labels if (s := c.scores[label, dataset]).std is not None
     )

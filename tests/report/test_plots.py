@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from plan_rows import like_the_paper, plan, recorded
 
 from gmpool.report.comparison import compare
@@ -61,6 +62,24 @@ def test_one_run_has_no_interval(texts: list[str]) -> None:
     found = compare(PLAN, recorded(PLAN.cells()[0], [80.0]))
     assert clear_edge(pixels(intervals(found)))
     assert texts[0] == "accuracy %"
+
+
+def test_an_interval_over_two_seeds_takes_no_room_from_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = plan(("gmt", "mean"), ("MUTAG",), seeds=3, paper=None)
+    many, few = asked.cells()
+    rows = recorded(many, [80.0] * 2, [81.0] * 2, [82.0] * 2)
+    rows += recorded(few, [79.0] * 2, [83.0] * 2)  # 81 ± 25
+    figures = []
+    true = Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *to, **how: (figures.append(self), true(self, *to, **how))
+    )
+    assert clear_edge(pixels(intervals(compare(asked, rows))))
+    low, high = figures[0].axes[0].get_xlim()
+    assert 77 < low < 79, "81 ± 2.5 is shown whole"
+    assert 83 < high < 85
 
 
 def test_critical_differences_name_every_line_and_rank(texts: list[str]) -> None:
