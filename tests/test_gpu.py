@@ -19,7 +19,7 @@ from gmpool.data import PackedGraphs, Split, load
 from gmpool.data.fixed import FixedBatches
 from gmpool.engine import program
 from gmpool.engine.replicas import Replicas
-from gmpool.engine.stack import EPOCHS_AHEAD, Run, Stack, batches_for
+from gmpool.engine.stack import EPOCHS_AHEAD, NODES_LIKE_MAKING, Run, Stack, batches_for
 from gmpool.engine.stacked import Stacking, train_stacked, train_together
 from gmpool.engine.train import Trained, first_model, train
 from gmpool.nn import molecule
@@ -150,19 +150,31 @@ def test_a_smaller_program_needs_no_rehearsal(method: str, monkeypatch: pytest.M
     """Replicas stop one after the other, and each time the program is made anew."""
     assert program.loads_while_capturing()
     config = ModelConfig(method=method, hidden_dim=8, num_layers=2, dropout=0.3)
-    runs = [
-        Run(split(), config, replace(QUICK, epochs=epochs, patience=None), seed=epochs)
-        for epochs in (3, 3 + EPOCHS_AHEAD, 3 + 2 * EPOCHS_AHEAD)
-    ]
+    runs = runs_that_stop_one_after_the_other(config)
     losses = []
     for needs_none in (True, False):
         monkeypatch.setattr(program, "loads_while_capturing", lambda value=needs_none: value)
-        stack = Stack(classes().to("cuda"), runs, "accuracy")
-        rows = []
-        for _ in stack.run(None):
-            rows.append(len(stack.alive))
-            if stack.alive:
-                stack.program.seconds_to_make = 0.0
-        assert sorted(set(rows)) == [0, 1, 2, 3]
-        losses.append([epoch.valid_loss for done in stack.progress for epoch in done.curve])
+        losses.append(losses_of_a_stack_that_shrinks(runs, monkeypatch))
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_the_same_stack_twice_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = ModelConfig(hidden_dim=8, num_layers=2, dropout=0.3)
+    runs = runs_that_stop_one_after_the_other(config)
+    once, again = (losses_of_a_stack_that_shrinks(runs, monkeypatch) for _ in range(2))
+    assert once == again
+
+
+def runs_that_stop_one_after_the_other(config: ModelConfig) -> list[Run]:
+    return [
+        Run(split(), config, replace(QUICK, epochs=epochs, patience=None), seed=epochs)
+        for epochs in (3, 3 + EPOCHS_AHEAD, 3 + 2 * EPOCHS_AHEAD)
+    ]
+
+
+def losses_of_a_stack_that_shrinks(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Whenever it may."""
+    monkeypatch.setitem(NODES_LIKE_MAKING, "cuda", 0)
+    stack = Stack(classes().to("cuda"), runs, "accuracy")
+    assert {len(stack.alive) for _ in stack.run(None)} == {0, 1, 2, 3}
+    return [epoch.valid_loss for done in stack.progress for epoch in done.curve]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -102,7 +101,6 @@ class Program:
         self.results = torch.zeros(4, R, dtype=torch.float64, device=self.device)
         self.stream, self.rehearse = stream, rehearse
         self.pool: Any = None
-        self.seconds_to_make = 0.0  # a program of this kind once more, when all is compiled
         self.steps = [self._captured(partial(self._step, feed)) for feed in feeds]
         self.evaluate = self._captured(self._evaluate)
 
@@ -112,18 +110,16 @@ class Program:
         if self.pool is None:
             # One pool for all: they never run at the same time, and leave nothing in it.
             self.pool = torch.cuda.graph_pool_handle()
-        always = not loads_while_capturing()
-        if self.rehearse or always:
+        if self.rehearse or not loads_while_capturing():
             # Nobody is running yet, so that it moves no weight.
             side = self.stream or torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
                 work()
             torch.cuda.current_stream().wait_stream(side)
-        graph, begun = torch.cuda.CUDAGraph(), time.perf_counter()
+        graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
             work()
-        self.seconds_to_make += (1 + always) * (time.perf_counter() - begun)
         return graph.replay
 
     def start(self, running: Tensor) -> None:

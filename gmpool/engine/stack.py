@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
@@ -28,6 +27,9 @@ EPOCHS_AHEAD = 20
 """So many epochs are drawn at once."""
 SLACK = 1.03
 """Room in the bounds for batches that are not drawn yet."""
+NODES_LIKE_MAKING = {"cpu": 0, "cuda": 1_000_000}
+"""An epoch of so many nodes takes about as long as making a program. Nothing is timed, so that the
+same runs always shrink at the same epochs: products of other shapes are rounded otherwise."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Stack:
         self.steps = int(self.shuffles.steps.max())
         self.alive = list(range(len(runs)))  # the runs that the program's rows are
         self.progress = [_Progress() for _ in runs]
-        self.wasted = 0.0  # seconds that replicas which have stopped have cost this program
+        self.idle = 0  # epochs that replicas which have stopped took part in, in this program
         self.bounds = [Bounds(0, 0, 0)] * 2
         self.valid_bounds = self.batches.bounds(self.valid)
         self.program = self._first_program()
@@ -132,9 +134,9 @@ class Stack:
         since the last time."""
         number, ended = 0, list[Ended]()
         while self.alive:
-            begun = time.perf_counter()
             for _ in range(EPOCHS_AHEAD):
                 number += 1
+                self.idle += len(self.alive) - len(self.running)
                 self.train_epoch()
                 self.program.evaluate()
                 yield ended
@@ -146,7 +148,7 @@ class Stack:
                     yield self._go_on_with([])
                     return
                 self.program.running.copy_(torch.tensor(running))
-            ended = self._next_epochs(running, time.perf_counter() - begun)
+            ended = self._next_epochs(running)
 
     def _note(self, number: int, results: list[list[float]]) -> list[bool]:
         """Write down an epoch; which replicas go on."""
@@ -176,13 +178,12 @@ class Stack:
         """The numbers of the runs that have not come to their end."""
         return [n for n in self.alive if self._running(self.runs[n], self.progress[n])]
 
-    def _next_epochs(self, running: list[bool], seconds: float) -> list[Ended]:
-        """Draw on. The program is made anew when it must be larger, or when what the stopped
-        replicas have cost, the last epochs' part of so many seconds included, is more than making
-        it: that costs at most twice of what it would, were it known when each will stop."""
+    def _next_epochs(self, running: list[bool]) -> list[Ended]:
+        """Draw on. The program is made anew when it must be larger, or when the stopped replicas
+        have cost as much as that: about twice of what it would, were it known when each stops."""
         bounds = list(self.bounds)
-        self.wasted += (1 - sum(running) / len(running)) * seconds
-        if self.wasted > self.program.seconds_to_make:
+        device = self.graphs.device.type
+        if self.idle * self.graphs.num_nodes > NODES_LIKE_MAKING[device]:
             return self._go_on_with([row for row, on in enumerate(running) if on])
         drawn = self._draw()
         if self.bounds == bounds:
@@ -198,7 +199,7 @@ class Stack:
         """Test the others and put them away, and go on with these rows alone."""
         old = self.program
         ended = self._tested([row for row in range(len(self.alive)) if row not in rows])
-        self.alive, self.wasted = [self.alive[row] for row in rows], 0.0
+        self.alive, self.idle = [self.alive[row] for row in rows], 0
         if not rows:
             del self.program
             return ended

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 from dataclasses import replace
 
 import pytest
@@ -17,7 +16,7 @@ from gmpool.data import GraphBatch
 from gmpool.data.fixed import Bounds, FixedBatches
 from gmpool.engine import program
 from gmpool.engine.shuffles import Shuffles
-from gmpool.engine.stack import EPOCHS_AHEAD, Run, Stack
+from gmpool.engine.stack import EPOCHS_AHEAD, NODES_LIKE_MAKING, Run, Stack
 from gmpool.engine.stacked import cannot_stack, train_stacked
 from gmpool.engine.train import Trained, first_model, train
 from gmpool.errors import UserError
@@ -101,21 +100,24 @@ def test_one_that_diverges_does_not_hurt_the_others() -> None:
         assert found.test_loss == pytest.approx(alone.test_loss, rel=1e-4)
 
 
-def test_a_stack_shrinks_when_the_stopped_have_cost_as_much_as_that() -> None:
+def test_a_stack_shrinks_when_the_stopped_have_cost_as_much_as_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     configs = [replace(QUICK, epochs=epochs, patience=None) for epochs in (1, 500)]
     runs = [Run(part, MODEL, c, seed=1) for part, c in zip(splits(2), configs, strict=True)]
-    stack = Stack(classes(), runs, "accuracy")
+    graphs = classes()
+    idle = int(2.5 * EPOCHS_AHEAD)  # between those after two and after three times so many epochs
+    monkeypatch.setitem(NODES_LIKE_MAKING, "cpu", idle * graphs.num_nodes)
+    stack = Stack(graphs, runs, "accuracy")
     epochs = stack.run(None)
-    for _ in range(3 * EPOCHS_AHEAD):
-        stack.program.seconds_to_make = math.inf  # of whichever it is: it may have had to grow
+    for number in range(3 * EPOCHS_AHEAD):
         assert next(epochs) == []
+        assert stack.idle == number, "since the first epoch"
     assert stack.alive == [0, 1]
     assert stack.running == [1]
-    stack.program.seconds_to_make = stack.wasted
-    ended = [number for _ in range(EPOCHS_AHEAD + 1) for number, _ in next(epochs)]
-    assert ended == [0]
+    assert [number for number, _ in next(epochs)] == [0]
     assert stack.alive == [1]
-    assert stack.wasted == 0
+    assert stack.idle == 0
 
 
 @pytest.mark.parametrize(("built_for", "driver", "may"), [
