@@ -49,8 +49,18 @@ def test_notes_explain_every_mark_and_only_those() -> None:
     said = "\n".join(notes(WHOLE))
     for word in ("Welch", "ʰ: not significantly worse", "Friedman", "MUTAG, ogbg-molbbbp"):
         assert word in said
-    for word in ("ᶠ", "ⁱ", "ᵈ", "needs at least two"):
+    for word in ("ᶠ", "ⁱ", "ᵈ", "needs at least two", "less than half the seeds"):
         assert word not in said
+
+
+def test_who_has_too_few_seeds_is_neither_best_nor_forgotten() -> None:
+    asked = plan(("gmt", "mean", "gin"), ("MUTAG",), seeds=6, folds=1)
+    gmt, mean, gin = asked.cells()
+    many = [[80.0], [81.0], [82.0], [80.0], [81.0], [82.0]]
+    rows = recorded(gmt, *many) + recorded(mean, *many[:3]) + recorded(gin, [90.0], [90.1])
+    found = compare(asked, rows)
+    assert [square.best for square in columns(found)[1].squares] == [True, True, False]
+    assert "a line with less than half the seeds of another" in "\n".join(notes(found))
 
 
 def test_rows_on_other_data_are_mentioned() -> None:
