@@ -85,8 +85,8 @@ class Program:
         valid_bounds: Bounds,
         metric: str,
         best: Best,
-        stream: torch.cuda.Stream | None = None,
-        rehearse: bool = True,
+        stream: torch.cuda.Stream | None,
+        rehearse: bool,
     ) -> None:
         """feeds: the batches to come, one feed for each shape; valid [R, S, B]. stream: where to
         capture, for programs that run beside others: scratch memory is one per stream. rehearse:

@@ -79,7 +79,7 @@ class Stack:
         self.steps = int(self.shuffles.steps.max())
         self.alive = list(range(len(runs)))  # the runs that the program's rows are
         self.progress = [_Progress() for _ in runs]
-        self.idle = 0  # epochs that replicas which have stopped took part in, in this program
+        self.idle = 0  # epochs that stopped replicas took part in since it last shrank
         self.bounds = [Bounds(0, 0, 0)] * 2
         self.valid_bounds = self.batches.bounds(self.valid)
         self.program = self._first_program()

@@ -122,7 +122,10 @@ def _notes(shown: Sequence[Tally], bold: str) -> list[str]:
     if any(t.paper is not None for t in shown):
         said.append(f"beside or below ours: the paper's number (ratio {PAPER_RATIO:g})")
     if any(t.incomplete for t in shown):
-        said.append("ⁱ: fewer seeds than the others have; --format csv counts them")
+        said.append(
+            "ⁱ: fewer seeds than the others have, and with less than half of the most not "
+            "compared; --format csv counts them"
+        )
     return said
 
 
