@@ -24,11 +24,11 @@ from gmpool.config import configure
 from gmpool.data import PackedGraphs, Split, epoch_batches, load
 from gmpool.engine.cross_validate import settings_of
 from gmpool.engine.provenance import device_name
-from gmpool.engine.stack import Run, Stack
+from gmpool.engine.stack.stack import Run, Stack
 from gmpool.nn.heads import classifier
 from gmpool.pool import method_options
 from gmpool.pool.gmt import seeds_for
-from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.shape import DataShape
 
 Epoch = Callable[[], None]

@@ -20,7 +20,7 @@ from benchmarks.padded import PaddedGMT
 from gmpool.data import GraphBatch, PackedGraphs
 from gmpool.data.pack import pack
 from gmpool.errors import UserError
-from gmpool.nn.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.pool import METHODS, method_options
 from gmpool.pool.method import GraphSizes
 from gmpool.pool.pooled import Pooled

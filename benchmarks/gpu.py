@@ -31,8 +31,8 @@ from benchmarks.readout import (
 from benchmarks.timing import row, versus
 from gmpool import GraphMultisetTransformer
 from gmpool.errors import UserError
+from gmpool.graph.edges import Edges
 from gmpool.ops import gpu
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.seed_attention import seed_attention
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import spmm

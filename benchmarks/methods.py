@@ -23,7 +23,7 @@ from gmpool.data import PackedGraphs, epoch_batches, load
 from gmpool.nn.heads import classifier
 from gmpool.pool import METHODS, method_options
 from gmpool.pool.method import GraphSizes
-from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.shape import DataShape
 
 

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.timing import interleaved, versus
 from gmpool.data import load
-from gmpool.nn.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import segment_sum
 from gmpool.ops.sparse import spmm

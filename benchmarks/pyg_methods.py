@@ -1,7 +1,8 @@
 """The pooling methods as one writes them with PyG's operators: the peers of `gmpool bench methods`.
 
 Each network takes PyG's (x, edge_index, batch, num_graphs) and gives (vectors [B, out_dim], loss):
-three GCN layers of the given width and the same architecture as ours (`gmpool/tasks/networks.py`).
+three GCN layers of the given width and the same architecture as ours
+(`gmpool/tasks/classify/networks.py`).
 """
 
 from __future__ import annotations

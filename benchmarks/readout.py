@@ -19,7 +19,7 @@ from torch_geometric.nn import aggr
 from benchmarks.padded import PaddedGMT
 from benchmarks.timing import interleaved, row, versus
 from gmpool import GraphMultisetTransformer
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 
 NODES, DIRECTED_EDGES, WIDTH, SEEDS = 100_000, 400_000, 128, 4

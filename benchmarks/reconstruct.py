@@ -28,8 +28,8 @@ from benchmarks.padded import PaddedAttentionBlock
 from benchmarks.timing import interleaved, versus
 from gmpool.config import AutoencoderConfig, ReconstructTrainConfig
 from gmpool.data import PackedGraphs, epoch_batches, load
-from gmpool.tasks.compress import GMPoolClusters
-from gmpool.tasks.reconstruct import Autoencoder
+from gmpool.tasks.reconstruct.compress import GMPoolClusters
+from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.shape import DataShape
 
 HIDDEN = 32

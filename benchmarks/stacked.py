@@ -1,4 +1,4 @@
-"""Cross-validations of GMT as one program (`gmpool/engine/stacked.py`).
+"""Cross-validations of GMT as one program (`gmpool/engine/stack/turns.py`).
 
 side by side  ten folds of MUTAG, 40 epochs each, stacked and one after another, in turn; on a CPU
               also in processes with one thread each, as many as there are cores
@@ -27,13 +27,13 @@ from benchmarks.timing import interleaved, row
 from gmpool.config import ModelConfig
 from gmpool.data import Dataset, load
 from gmpool.engine.cross_validate import Job, settings_of
-from gmpool.engine.kernel import Fitted
+from gmpool.engine.executors.processes import in_processes, usable_cores
 from gmpool.engine.provenance import device_name
-from gmpool.engine.stack import Run, Stack
-from gmpool.engine.stacked import train_stacked
+from gmpool.engine.stack.stack import Run, Stack
+from gmpool.engine.stack.turns import train_stacked
 from gmpool.engine.train import Trained, train
-from gmpool.engine.workers import in_processes, usable_cores
 from gmpool.errors import UserError
+from gmpool.tasks.kernel.fit import Fitted
 
 AUTHORS_SECONDS = {"MUTAG": 795, "PROTEINS": 3800}
 REPLICAS = (1, 10, 30, 100)

@@ -14,7 +14,7 @@ from gmpool.config import configure
 from gmpool.data import load_table
 from gmpool.engine.train import train
 from gmpool.pool import method_options
-from gmpool.tasks.predict import predict
+from gmpool.tasks.classify.predict import predict
 
 # Chains of carbons with one group each, and whether that group makes an alcohol.
 GROUPS = {"{}O": 1, "CC(O){}": 1, "{}OC": 0, "CC(N){}": 0, "{}C=O": 0, "{}Cl": 0}

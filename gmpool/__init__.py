@@ -1,7 +1,7 @@
 """Graph multiset pooling: exact, padding-free readouts for graphs, and a way to compare them."""
 
 from gmpool.data import PackedGraphs
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.gmt import GraphMultisetTransformer, seeds_for

@@ -39,7 +39,7 @@ class TrainConfig:
 @dataclass(frozen=True)
 class ReconstructTrainConfig(TrainConfig):
     """How an autoencoder is trained. The defaults are the paper's for ZINC; one graph alone has
-    settings of its own (`gmpool.tasks.reconstruct_settings`)."""
+    settings of its own (`gmpool.tasks.reconstruct.settings`)."""
 
     lr: float = 5e-3
     weight_decay: float = 0.0

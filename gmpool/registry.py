@@ -1,8 +1,11 @@
-"""A dict and a decorator: things that a user picks by name."""
+"""A dict and a decorator: things that a user picks by name, found where they lie."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
 from gmpool.errors import unknown
@@ -13,6 +16,10 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """Names to things. An unknown name raises an error that lists the known ones.
 
+    kind: what a thing is called in messages.
+    package: every module in it is imported at the first look, and registers what it has.
+    group: so are the entry points of this name, by which other packages register theirs.
+
     >>> METHODS = Registry[type]("method")
     >>> @METHODS.register("mean")
     ... class MeanPool: ...
@@ -20,9 +27,10 @@ class Registry(Generic[T]):
     'MeanPool'
     """
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, *, package: str | None = None, group: str | None = None) -> None:
+        self.kind, self.package, self.group = kind, package, group
         self._items: dict[str, T] = {}
+        self._looked = False
 
     def register(self, name: str) -> Callable[[T], T]:
         if name in self._items:
@@ -34,16 +42,28 @@ class Registry(Generic[T]):
 
         return add
 
+    def _found(self) -> dict[str, T]:
+        if not self._looked:
+            self._looked = True  # what is imported here may look itself
+            if self.package is not None:
+                package = import_module(self.package)
+                for module in pkgutil.walk_packages(package.__path__, f"{self.package}."):
+                    import_module(module.name)
+            for point in entry_points(group=self.group) if self.group else ():
+                point.load()
+        return self._items
+
     def __getitem__(self, name: str) -> T:
-        if name not in self._items:
-            raise unknown(self.kind, name, self._items)
-        return self._items[name]
+        found = self._found()
+        if name not in found:
+            raise unknown(self.kind, name, found)
+        return found[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._items
+        return name in self._found()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
+        return iter(self._found())
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._found())

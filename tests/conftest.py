@@ -7,11 +7,11 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import torch
 from hypothesis import settings
+from said import Said
 
 # A deadline per example fails at random on a busy machine.
 settings.register_profile("gmpool", deadline=None)
@@ -43,14 +43,6 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("GMPOOL_DATA", raising=False)
     return tmp_path / "cache" / "gmpool"
-
-
-class Said(NamedTuple):
-    """How a command ended, and what it wrote."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture

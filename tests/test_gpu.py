@@ -16,14 +16,20 @@ from small_sets import QUICK, classes, ring_molecule, split
 from gmpool import GraphMultisetTransformer
 from gmpool.config import AutoencoderConfig, ModelConfig, ReconstructTrainConfig, TrainConfig
 from gmpool.data import PackedGraphs, Split, load
-from gmpool.data.fixed import FixedBatches
-from gmpool.engine import program
-from gmpool.engine.replicas import Replicas
-from gmpool.engine.stack import EPOCHS_AHEAD, NODES_LIKE_MAKING, Run, Stack, batches_for
-from gmpool.engine.stacked import Stacking, train_stacked, train_together
+from gmpool.data.fixed_batch import FixedBatches
+from gmpool.engine.stack import program
+from gmpool.engine.stack.replicas import Replicas
+from gmpool.engine.stack.stack import (
+    EPOCHS_AHEAD,
+    NODES_LIKE_MAKING,
+    Run,
+    Stack,
+    batches_for,
+)
+from gmpool.engine.stack.turns import Stacking, train_stacked, train_together
 from gmpool.engine.train import Trained, first_model, train
+from gmpool.graph.batch_edges import BatchEdges
 from gmpool.nn import molecule
-from gmpool.nn.batch_edges import BatchEdges
 from gmpool.nn.encoder import MoleculeEncoder
 from gmpool.ops import grouped
 

@@ -13,10 +13,10 @@ from typer.core import TyperGroup
 import gmpool
 from gmpool.cli.bench import bench
 from gmpool.cli.console import INTERRUPTED, err, out, say
+from gmpool.cli.listing import listing
 from gmpool.cli.predict import predict
 from gmpool.cli.reconstruct import reconstruct
 from gmpool.cli.run import run
-from gmpool.cli.show import listing
 from gmpool.cli.table import table
 from gmpool.cli.train import train
 from gmpool.errors import UserError

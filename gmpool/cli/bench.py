@@ -16,9 +16,9 @@ from rich.live import Live
 from rich.table import Table
 
 import gmpool
+from gmpool.atomic_files import write_atomically
+from gmpool.cli.arguments import DataRoot, JsonFlag
 from gmpool.cli.console import out
-from gmpool.cli.given import DataRoot, JsonFlag
-from gmpool.engine.files import write_atomically
 from gmpool.engine.provenance import commit, device_name, versions
 from gmpool.errors import UserError
 

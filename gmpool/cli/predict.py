@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from gmpool.cli.arguments import DataRoot, SkipOption, SmilesOption, new_graphs
 from gmpool.cli.console import say, say_left_out
-from gmpool.cli.given import DataRoot, SkipOption, SmilesOption, new_graphs
 from gmpool.engine.checkpoint import load_model
 from gmpool.errors import UserError
-from gmpool.tasks.predict import predict as predict_graphs
-from gmpool.tasks.predict import prediction_columns
+from gmpool.tasks.classify.predict import predict as predict_graphs
+from gmpool.tasks.classify.predict import prediction_columns
 
 
 def predict(

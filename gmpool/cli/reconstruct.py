@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gmpool.cli.console import err, out, say, say_left_out
-from gmpool.cli.given import (
+from gmpool.atomic_files import write_atomically
+from gmpool.cli.arguments import (
     DataRoot,
     JsonFlag,
     ReplicasOption,
@@ -22,18 +22,18 @@ from gmpool.cli.given import (
     usable_device,
     workers_wanted,
 )
+from gmpool.cli.console import err, out, say, say_left_out
+from gmpool.cli.progress import ProgressBars
 from gmpool.cli.resumable import resumable
 from gmpool.data import Dataset
-from gmpool.engine.files import write_atomically
 from gmpool.engine.reconstructions import ReconstructJob, run_reconstructions
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError
 from gmpool.options import parse_value
-from gmpool.report.progress import ProgressBars
-from gmpool.report.reconstruction import as_json, terminal
-from gmpool.report.reconstruction_pictures import pictures
-from gmpool.report.reconstruction_scores import Tally, tallies
-from gmpool.tasks.reconstruct_data import reconstruct_data
+from gmpool.tasks.reconstruct.data import reconstruct_data
+from gmpool.tasks.reconstruct.pictures import pictures
+from gmpool.tasks.reconstruct.scores import Tally, tallies
+from gmpool.tasks.reconstruct.table import as_json, terminal
 
 
 def reconstruct(

@@ -13,8 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from gmpool.cli.console import err, out, say
-from gmpool.cli.given import (
+from gmpool.cli.arguments import (
     DataRoot,
     JsonFlag,
     ReplicasOption,
@@ -26,6 +25,8 @@ from gmpool.cli.given import (
     usable_device,
     workers_wanted,
 )
+from gmpool.cli.console import err, out, say
+from gmpool.cli.progress import ProgressBars
 from gmpool.cli.resumable import resumable
 from gmpool.engine.cell import Cell
 from gmpool.engine.expected import Expected, expected
@@ -34,7 +35,6 @@ from gmpool.engine.provenance import device_name
 from gmpool.engine.run_plan import Failure, run_cells
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError, unknown
-from gmpool.report.progress import ProgressBars
 from gmpool.report.tables import duration
 
 

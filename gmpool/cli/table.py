@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from gmpool.cli.arguments import JsonFlag
 from gmpool.cli.console import say
-from gmpool.cli.given import JsonFlag
+from gmpool.cli.output import Format, Makers, format_of, save, write
 from gmpool.cli.table_reconstruct import of_plan, show_reconstructions
-from gmpool.cli.written import Format, Makers, format_of, save, write
 from gmpool.engine.plan import Plan, read_plan, shipped_plans
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError, unknown

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gmpool.cli.console import say
-from gmpool.cli.written import Format, save, write
+from gmpool.cli.output import Format, save, write
 from gmpool.data import CATALOGUE, Dataset, load
-from gmpool.data.generated import PAPER_GRAPHS, generate
-from gmpool.engine.late_scores import with_molecule_scores
+from gmpool.data.sources.generated import PAPER_GRAPHS, generate
 from gmpool.engine.plan import Plan
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError
-from gmpool.report import reconstruction
-from gmpool.report.reconstruction_pictures import pictures
-from gmpool.report.reconstruction_scores import Tally, tallies
+from gmpool.tasks.reconstruct import table as reconstruction
+from gmpool.tasks.reconstruct.late_scores import with_molecule_scores
+from gmpool.tasks.reconstruct.pictures import pictures
+from gmpool.tasks.reconstruct.scores import Tally, tallies
 
 
 def of_plan(plan: Plan, rows: Iterable[Row]) -> list[Row]:

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gmpool.cli.console import err, out, say, say_left_out
-from gmpool.cli.given import (
+from gmpool.cli.arguments import (
     DataRoot,
     JsonFlag,
     ReplicasOption,
@@ -27,12 +26,13 @@ from gmpool.cli.given import (
     usable_device,
     workers_wanted,
 )
+from gmpool.cli.console import err, out, say, say_left_out
+from gmpool.cli.progress import ProgressBars
 from gmpool.cli.resumable import resumable
 from gmpool.engine.cross_validate import Job, cross_validate
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError
 from gmpool.report.page import write_report
-from gmpool.report.progress import ProgressBars
 from gmpool.report.summary import summarise
 from gmpool.report.tables import terminal
 

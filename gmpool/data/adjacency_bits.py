@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from gmpool.data.structure import local_ids
+from gmpool.data.compressed_rows import local_ids
 
 if TYPE_CHECKING:
     from gmpool.data.packed import PackedGraphs

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gmpool.data.structure import Rows, features
+from gmpool.data.compressed_rows import Rows, features
 
 if TYPE_CHECKING:
     from gmpool.data.packed import PackedGraphs

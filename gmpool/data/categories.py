@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import torch
 
+from gmpool.data.compressed_rows import small_int
 from gmpool.data.packed import PackedGraphs
-from gmpool.data.structure import small_int
 from gmpool.errors import DataError
 
 

@@ -23,60 +23,60 @@ class OtherForms:
 
     def save(self, path: PathLike) -> None:
         """Writes one safetensors file, all or nothing."""
-        from gmpool.data import store
+        from gmpool.data import packed_file as store
 
         store.write(cast("PackedGraphs", self), path)
 
     @classmethod
     def load(cls, path: PathLike, verify: bool = True) -> PackedGraphs:
         """Memory-maps a file made by ``save``; ``verify`` recomputes its digest."""
-        from gmpool.data import store
+        from gmpool.data import packed_file as store
 
         return store.read(path, verify=verify)[0]
 
     @classmethod
     def from_tu(cls, path: PathLike, **options: Any) -> PackedGraphs:
-        """A TU folder or zip; options as in :func:`gmpool.data.tu.read_tu`."""
-        from gmpool.data.tu import read_tu
+        """A TU folder or zip; options as in :func:`gmpool.data.sources.tu.read_tu`."""
+        from gmpool.data.sources.tu import read_tu
 
         return read_tu(path, **options)
 
     @classmethod
     def from_smiles(cls, smiles: Sequence[str], y: Any = None, **options: Any) -> PackedGraphs:
-        """Molecules; options as in :func:`gmpool.data.molecules.from_smiles`."""
-        from gmpool.data.molecules import from_smiles
+        """Molecules; options as in :func:`gmpool.data.sources.molecules.from_smiles`."""
+        from gmpool.data.sources.molecules import from_smiles
 
         return from_smiles(smiles, y, **options)
 
     @classmethod
     def from_csv(cls, path: PathLike, **options: Any) -> PackedGraphs:
-        """A table of SMILES; options as in :func:`gmpool.data.table.read_csv`."""
-        from gmpool.data.table import read_csv
+        """A table of SMILES; options as in :func:`gmpool.data.sources.table.read_csv`."""
+        from gmpool.data.sources.table import read_csv
 
         return read_csv(path, **options)[0]
 
     @classmethod
     def from_pyg(cls, graphs: Sequence[Data], **options: Any) -> PackedGraphs:
-        """PyG ``Data`` objects; options as in :func:`gmpool.data.convert.from_pyg`."""
-        from gmpool.data.convert import from_pyg
+        """PyG ``Data`` objects; options as in :func:`gmpool.data.sources.pyg.from_pyg`."""
+        from gmpool.data.sources.pyg import from_pyg
 
         return from_pyg(graphs, **options)
 
     def to_pyg(self, *, one_hot: bool = True) -> list[Data]:
-        """One PyG ``Data`` per graph; see :func:`gmpool.data.convert.to_pyg`."""
-        from gmpool.data.convert import to_pyg
+        """One PyG ``Data`` per graph; see :func:`gmpool.data.sources.pyg.to_pyg`."""
+        from gmpool.data.sources.pyg import to_pyg
 
         return to_pyg(cast("PackedGraphs", self), one_hot=one_hot)
 
     @classmethod
     def from_networkx(cls, graphs: Sequence[nx.Graph], **options: Any) -> PackedGraphs:
-        """NetworkX graphs; options as in :func:`gmpool.data.convert_networkx.from_networkx`."""
-        from gmpool.data.convert_networkx import from_networkx
+        """NetworkX graphs; options as in :mod:`gmpool.data.sources.networkx_graphs`."""
+        from gmpool.data.sources.networkx_graphs import from_networkx
 
         return from_networkx(graphs, **options)
 
     def to_networkx(self) -> list[nx.Graph]:
-        """One NetworkX graph each; see :func:`gmpool.data.convert_networkx.to_networkx`."""
-        from gmpool.data.convert_networkx import to_networkx
+        """One NetworkX graph each; see :func:`gmpool.data.sources.networkx_graphs.to_networkx`."""
+        from gmpool.data.sources.networkx_graphs import to_networkx
 
         return to_networkx(cast("PackedGraphs", self))

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from gmpool.data import store
-from gmpool.data.atom_types import ZINC_TYPES, AtomTypePacker
-from gmpool.data.catalogue import CATALOGUE
+from gmpool.data import packed_file as store
 from gmpool.data.forms import PathLike
 from gmpool.data.packed import PackedGraphs, Task
-from gmpool.data.sources import cache_dir, find, sha256, wrong_checksum
+from gmpool.data.sources.atom_types import ZINC_TYPES, AtomTypePacker
+from gmpool.data.sources.catalogue import CATALOGUE
+from gmpool.data.sources.find_file import cache_dir, find, sha256, wrong_checksum
+from gmpool.data.sources.table import SUFFIXES, read_csv
+from gmpool.data.sources.tu import read_triangles, read_tu
 from gmpool.data.splits import Split, random_split, stratified_folds, ten_folds
-from gmpool.data.table import SUFFIXES, read_csv
-from gmpool.data.tu import read_triangles, read_tu
 from gmpool.errors import DataError, unknown
 
 _log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def load_table(
     skip_bad_rows: bool = False,
     atoms: Literal["features", "types"] = "features",
 ) -> Dataset:
-    """A user's table; options as in :func:`gmpool.data.table.read_csv`.
+    """A user's table; options as in :func:`gmpool.data.sources.table.read_csv`.
 
     Without a split column there is one random split, 80/10/10, always the same. ``atoms="types"``
     makes a set like ZINC, whose atom types are the target: one category per atom, named in

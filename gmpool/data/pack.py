@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.data.compressed_rows import small_int
 from gmpool.data.packed import PackedGraphs
-from gmpool.data.structure import small_int
 
 
 def pack(

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from gmpool.data import structure
+from gmpool.data import compressed_rows as structure
 from gmpool.data.adjacency_bits import AdjacencyBits, adjacency_bits
 from gmpool.data.batch import GraphBatch, Ids
 from gmpool.data.bond_kinds import BondKinds, bond_kinds
+from gmpool.data.compressed_rows import Rows
 from gmpool.data.forms import OtherForms
-from gmpool.data.structure import Rows
 from gmpool.errors import DataError
 
 if TYPE_CHECKING:
-    from gmpool.data.chain import Chain
+    from gmpool.pool.haarpool.chain import Chain
 
 DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32
 Task = Literal["multiclass", "binary", "regression"]
@@ -139,7 +139,7 @@ class PackedGraphs(OtherForms):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of all tensors and names: equal content gives an equal digest."""
-        from gmpool.data import store
+        from gmpool.data import packed_file as store
 
         return store.content_digest(self)
 
@@ -182,8 +182,8 @@ class PackedGraphs(OtherForms):
         return {}
 
     def chain(self, levels: int) -> Chain:
-        """Clusterings of every graph, down to one node; see :mod:`gmpool.data.chain`."""
-        from gmpool.data.chain_cache import cached_chain
+        """Clusterings of every graph, down to one node; see :mod:`gmpool.pool.haarpool.chain`."""
+        from gmpool.pool.haarpool.chain_cache import cached_chain
 
         home, here = (levels, torch.device("cpu")), (levels, self.device)
         if home not in self._chains:
@@ -252,7 +252,7 @@ class PackedGraphs(OtherForms):
 
     def validate(self) -> PackedGraphs:
         """Raises DataError for the first thing that cannot be right; returns the set itself."""
-        from gmpool.data import check
+        from gmpool.data import validity as check
 
         check.check(self)
         return self

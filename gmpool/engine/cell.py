@@ -11,7 +11,7 @@ from gmpool.data import CATALOGUE, Dataset, Split
 from gmpool.engine.cross_validate import Job
 from gmpool.engine.reconstructions import ReconstructJob
 from gmpool.engine.store import Row
-from gmpool.tasks.reconstruct_data import reconstruct_split
+from gmpool.tasks.reconstruct.data import reconstruct_split
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from gmpool.atomic_files import write_atomically
 from gmpool.config import AutoencoderConfig, ModelConfig
-from gmpool.engine.files import write_atomically
 from gmpool.errors import CheckpointError, UserError
-from gmpool.tasks.classify import GraphModel
-from gmpool.tasks.reconstruct import Autoencoder
+from gmpool.tasks.classify.model import GraphModel
+from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.trainable import Trainable
 

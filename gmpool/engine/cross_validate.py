@@ -13,12 +13,12 @@ from gmpool.config import ModelConfig, RunSpec, TrainConfig, configure
 from gmpool.data import Dataset, Split
 from gmpool.engine.checkpoint import save_model
 from gmpool.engine.jobs import Watcher, run_jobs, train_run
-from gmpool.engine.kernel import Fitted, fit_kernel, is_kernel
 from gmpool.engine.rows import curve_of, run_row
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import Epoch, Trained
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_options
+from gmpool.tasks.kernel.fit import Fitted, fit_kernel, is_kernel
 from gmpool.tasks.trainable import Trainable
 
 

@@ -8,14 +8,14 @@ from typing import Protocol, TypeVar
 
 from gmpool.config import RunSpec
 from gmpool.data import Dataset, Split
-from gmpool.engine.kernel import Fitted
-from gmpool.engine.stack import Run
-from gmpool.engine.stack_size import largest_stack
-from gmpool.engine.stacked import Stacking, cannot_stack, train_together
+from gmpool.engine.executors.processes import Done, in_processes
+from gmpool.engine.stack.size import largest_stack
+from gmpool.engine.stack.stack import Run
+from gmpool.engine.stack.turns import Stacking, cannot_stack, train_together
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import AnyModelConfig, Epoch, Trained, train
-from gmpool.engine.workers import Done, in_processes
 from gmpool.errors import UserError
+from gmpool.tasks.kernel.fit import Fitted
 
 
 class Watcher(Protocol):

@@ -15,13 +15,13 @@ from typing import Any
 
 from gmpool.config import AutoencoderConfig, ModelConfig, TrainConfig
 from gmpool.data import CATALOGUE, Dataset, load
-from gmpool.data.generated import PAPER_GRAPHS
+from gmpool.data.sources.generated import PAPER_GRAPHS
 from gmpool.engine.cell import Cell, Line
 from gmpool.engine.cross_validate import require_folds, settings_of
 from gmpool.engine.plan_file import read_toml
 from gmpool.errors import UserError, unknown
-from gmpool.tasks.reconstruct_data import reconstruct_data
-from gmpool.tasks.reconstruct_settings import reconstruct_settings
+from gmpool.tasks.reconstruct.data import reconstruct_data
+from gmpool.tasks.reconstruct.settings import reconstruct_settings
 
 SHIPPED = Path(__file__).resolve().parents[1] / "plans"
 

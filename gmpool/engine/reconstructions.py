@@ -13,17 +13,17 @@ from gmpool.config import AutoencoderConfig, ReconstructTrainConfig, RunSpec
 from gmpool.data import Dataset, PackedGraphs, Split
 from gmpool.engine.checkpoint import save_model
 from gmpool.engine.jobs import Watcher, run_jobs, train_run
-from gmpool.engine.kernel import Fitted
-from gmpool.engine.predictions import pack_predictions
 from gmpool.engine.rows import curve_of, run_row
 from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import Epoch, Trained
 from gmpool.errors import UserError
-from gmpool.tasks.chemistry import molecule_scores
-from gmpool.tasks.rebuild import rebuild
-from gmpool.tasks.reconstruct import Autoencoder, metric_name
-from gmpool.tasks.reconstruct_data import reconstruct_split
-from gmpool.tasks.reconstruct_settings import reconstruct_settings
+from gmpool.tasks.kernel.fit import Fitted
+from gmpool.tasks.reconstruct.chemistry import molecule_scores
+from gmpool.tasks.reconstruct.data import reconstruct_split
+from gmpool.tasks.reconstruct.model import Autoencoder, metric_name
+from gmpool.tasks.reconstruct.packed_types import pack_predictions
+from gmpool.tasks.reconstruct.rebuild import rebuild
+from gmpool.tasks.reconstruct.settings import reconstruct_settings
 
 MOST_POINTS = 500
 """Of a recorded learning curve: a graph alone has up to 10,000 epochs."""

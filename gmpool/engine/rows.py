@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from gmpool.config import RunSpec
-from gmpool.engine.kernel import Fitted
 from gmpool.engine.provenance import commit, device_name, versions
 from gmpool.engine.store import Row
 from gmpool.engine.train import Epoch, Trained
+from gmpool.tasks.kernel.fit import Fitted
 
 
 def run_row(spec: RunSpec, trained: Trained | Fitted, metric: str, device: str) -> Row:

@@ -14,9 +14,9 @@ from gmpool.config import AutoencoderConfig, ModelConfig, TrainConfig
 from gmpool.data import PackedGraphs, Split, epoch_batches
 from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.errors import UserError
-from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.metrics import HIGHER_IS_BETTER, metric_of
-from gmpool.tasks.reconstruct import Autoencoder
+from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.trainable import Trainable
 

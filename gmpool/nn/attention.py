@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.nn.columns import Columns, plain
+from gmpool.graph.columns import Columns, plain
+from gmpool.graph.edges import Adjacency
 from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, LinearConv, is_linear, make_conv
 from gmpool.ops.add_bias import affine
-from gmpool.ops.adjacency import Adjacency
 from gmpool.ops.direct import transformed
 from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.grouped import collect

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.nn.columns import Columns, plain
-from gmpool.nn.one_hot import OneHot
+from gmpool.graph.columns import Columns, plain
+from gmpool.graph.edges import CoarseEdges, Edges
+from gmpool.graph.one_hot import OneHot
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.add_bias import add_bias, affine
-from gmpool.ops.adjacency import CoarseEdges, Edges
 
 AnyEdges = Edges | CoarseEdges
 ConvFactory = Callable[[int, int], nn.Module]

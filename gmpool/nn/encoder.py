@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.nn.columns import Columns
+from gmpool.graph.columns import Columns
+from gmpool.graph.edges import Edges
+from gmpool.graph.one_hot import OneHot
 from gmpool.nn.conv import ConvFactory, GCNConv, activated, make_conv
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
-from gmpool.nn.one_hot import OneHot
-from gmpool.ops.adjacency import Edges
 
 
 class Encoder(nn.Module):

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
+from gmpool.graph.edges import Edges
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops import gpu
 from gmpool.ops.add_bias import affine
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.sparse import spmm
 

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from gmpool.ops import gpu
-from gmpool.ops.adjacency import Adjacency
 from gmpool.ops.replicas import flat, lead, union_ptr
-from gmpool.ops.sparse import Pattern, wide
+from gmpool.ops.sparse import wide
 
 WORD = 32  # bits
 
@@ -113,39 +112,3 @@ def _(
     union = flat(ids, ids_dim, R), union_ptr(ptr, ptr_dim, R, N)
     y = _dense_product(flat(x, x_dim, R), scale, *union, *bits)
     return y.unflatten(0, (R, N)), 0
-
-
-class EntriesNotKept(RuntimeError):
-    """Someone asked a DenseAdjacency for the list of its entries."""
-
-
-class DenseAdjacency(Adjacency):
-    """A or Â as an operator alone: it multiplies, and nobody has made a list of its entries."""
-
-    graphs: DenseGraphs
-    scale: Tensor | None
-
-    def __init__(self, graphs: DenseGraphs, scale: Tensor | None = None) -> None:
-        """scale: S of Â; None is A."""
-        vars(self).update(graphs=graphs, scale=scale)
-
-    def matmul(self, x: Tensor) -> Tensor:
-        """[N, D] -> [N, D]"""
-        return dense_product(self.graphs, x, self.scale)
-
-    def squares(self, num_nodes: int) -> Tensor:
-        """Of A: its entries are their own squares. [N, 1]"""
-        assert self.scale is None
-        return self.matmul(torch.ones(num_nodes, 1, device=self.graphs.words.device))
-
-    @property
-    def transposed(self) -> Adjacency:
-        return self
-
-    @property
-    def pattern(self) -> Pattern:
-        raise EntriesNotKept
-
-    @property
-    def weight(self) -> Tensor | None:
-        raise EntriesNotKept

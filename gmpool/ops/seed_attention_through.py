@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.ops.adjacency import Adjacency
+from gmpool.graph.edges import Adjacency
 from gmpool.ops.direct import only_values
 from gmpool.ops.grouped import collect, match, spread
 from gmpool.ops.seed_softmax import mass_of, seed_softmax, softmax_backward

@@ -7,7 +7,6 @@ from gmpool.pool import (  # noqa: F401  (registers the methods)
     edgepool,
     gin,
     gmt_method,
-    haarpool,
     mean,
     mempool,
     mincut,
@@ -17,8 +16,8 @@ from gmpool.pool import (  # noqa: F401  (registers the methods)
     sortpool,
     structpool,
     topk,
-    wl_svm,
 )
+from gmpool.pool.haarpool import method as haarpool  # noqa: F401
 from gmpool.pool.method import METHODS, method_options, method_summary
 
 __all__ = ["METHODS", "method_options", "method_summary"]

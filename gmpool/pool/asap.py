@@ -11,15 +11,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.ops.adjacency import Adjacency, Edges
-from gmpool.ops.cluster_product import cluster_product, rows_of
+from gmpool.graph.cluster_product import cluster_product, rows_of
+from gmpool.graph.edges import Adjacency, Edges
+from gmpool.graph.induced import DerivedEdges
+from gmpool.graph.self_loops import with_loops
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
-from gmpool.ops.loops import with_loops
 from gmpool.ops.neighbour_max import neighbour_max
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
 from gmpool.ops.sparse import Pattern, spmm
-from gmpool.ops.subgraph import DerivedEdges
 from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 

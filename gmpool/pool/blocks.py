@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
+from gmpool.graph.columns import Columns, plain
+from gmpool.graph.edges import Edges
 from gmpool.nn.attention import Attended, SeedAttention
-from gmpool.nn.columns import Columns, plain
 from gmpool.nn.conv import AnyEdges, ConvFactory
 from gmpool.nn.dropout import Dropout
 from gmpool.nn.row_attention import RowAttention
 from gmpool.ops.add_bias import affine
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.pooled import Pooled
 

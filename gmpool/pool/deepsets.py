@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from gmpool.graph.edges import Edges
 from gmpool.nn.two_layers import TwoLayers
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from gmpool.graph.edges import CoarseEdges, Edges
 from gmpool.nn.conv import AnyEdges, GCNConv
-from gmpool.ops.adjacency import CoarseEdges, Edges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_mean, segment_sum
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
+from gmpool.graph.induced import DerivedEdges
+from gmpool.graph.merged import image
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
-from gmpool.ops.image import image
 from gmpool.ops.matching import contract
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import Pattern
-from gmpool.ops.subgraph import DerivedEdges
 from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
 

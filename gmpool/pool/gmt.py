@@ -13,9 +13,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.nn.columns import Columns, plain
+from gmpool.graph.columns import Columns, plain
+from gmpool.graph.edges import Edges
 from gmpool.nn.conv import AnyEdges, ConvFactory
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.method import GraphSizes

@@ -7,8 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from gmpool.errors import unknown
-from gmpool.nn.columns import Columns
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.columns import Columns
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
 from gmpool.pool.method import METHODS, GraphSizes, Method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments, segment_mean
 from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_gather, segment_mean, segment_sum
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted

@@ -6,7 +6,7 @@ A method is a `Method`, built as `TheMethod(in_dim, hidden_dim, sizes=…, **opt
 
 where edge_index and batch may also be Edges and Segments made before.
 Its keyword-only constructor arguments, other than sizes, are its options. Its class attribute
-`architecture` says how a network is made of it (`gmpool.tasks.networks`):
+`architecture` says how a network is made of it (`gmpool.tasks.classify.networks`):
 
     global     message passing, then the pooling: nodes to graph vectors [B, out_dim]
     selection  blocks of message passing and pooling to fewer nodes, a readout after each
@@ -29,8 +29,8 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.nn.columns import Columns, plain
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.columns import Columns, plain
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.pooled import Pooled
 from gmpool.registry import Registry

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.ops.adjacency import CoarseEdges, Edges
+from gmpool.graph.edges import CoarseEdges, Edges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.diffpool import root

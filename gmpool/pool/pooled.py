@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from gmpool.ops.adjacency import CoarseEdges, Edges
+from gmpool.graph.edges import CoarseEdges, Edges
 from gmpool.ops.segment import Segments
 
 

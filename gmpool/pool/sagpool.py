@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from gmpool.graph.edges import Edges
 from gmpool.nn.conv import GCNConv
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments, segment_max, segment_mean
 from gmpool.ops.selection import best_of_each
 from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio

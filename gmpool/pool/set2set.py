@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_softmax
 from gmpool.pool.method import METHODS, GraphSizes, Method

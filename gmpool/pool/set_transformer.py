@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.method import METHODS, GraphSizes, Method

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import ranking
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted

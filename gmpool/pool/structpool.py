@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
+from gmpool.graph.edges import Edges
+from gmpool.graph.within_hops import reach
 from gmpool.nn.conv import GCNConv
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.grouped import collect, match
-from gmpool.ops.reach import reach
 from gmpool.ops.segment import Segments, segment_gather, segment_sum
 from gmpool.ops.sparse import sddmm, spmm
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted

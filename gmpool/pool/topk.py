@@ -8,10 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
+from gmpool.graph.induced import induced
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
-from gmpool.ops.subgraph import induced
 from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
 from gmpool.pool.pooled import Pooled
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from gmpool.config import AutoencoderConfig, ModelConfig
 from gmpool.data import GraphBatch
-from gmpool.data.fixed import FixedBatch
+from gmpool.data.fixed_batch import FixedBatch
 from gmpool.tasks.shape import DataShape
 
 AnyBatch = GraphBatch | FixedBatch

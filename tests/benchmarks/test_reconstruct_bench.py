@@ -16,7 +16,7 @@ from benchmarks.reconstruct import (
 )
 from gmpool.config import AutoencoderConfig
 from gmpool.data import GraphBatch
-from gmpool.tasks.reconstruct import Autoencoder
+from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.shape import DataShape
 
 

@@ -16,7 +16,7 @@ from benchmarks.second_opinion import AUTHORS, NETWORKS, OGB, AuthorsGMT, main, 
 from gmpool.data import Dataset, GraphBatch, PackedGraphs, Split
 from gmpool.engine.cross_validate import settings_of
 from gmpool.engine.train import first_model
-from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.classify.model import GraphModel
 
 SET = "ogbg-moltox21"
 

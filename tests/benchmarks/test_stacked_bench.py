@@ -9,7 +9,7 @@ from small_sets import dataset
 
 from benchmarks import stacked
 from benchmarks.stacked import epoch_of, full, growth, rounded, runs_of, side_by_side
-from gmpool.engine.stack import Stack
+from gmpool.engine.stack.stack import Stack
 
 
 def test_runs_are_all_folds_of_each_seed() -> None:

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from gmpool.data import PackedGraphs
 from gmpool.data.bond_kinds import MOST
-from gmpool.data.fixed import Bounds, FixedBatches
+from gmpool.data.fixed_batch import Bounds, FixedBatches
 
 SMILES = ["c1ccccc1C(=O)O", "C", "CC#N", "C/C=C/C", "[Na+].[Cl-]", "NCC(=O)CCl"]
 

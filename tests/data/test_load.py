@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from gmpool.data import CATALOGUE, PackedGraphs, load, load_table
+from gmpool.data.packed_file import FORMAT, write
 from gmpool.data.splits import random_split
-from gmpool.data.store import FORMAT, write
 from gmpool.errors import DataError, UserError
 
 TU = [n for n, e in CATALOGUE.items() if e.kind == "tu"]

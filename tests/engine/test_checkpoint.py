@@ -17,8 +17,8 @@ from gmpool.data import PackedGraphs
 from gmpool.engine import checkpoint
 from gmpool.engine.checkpoint import load_model, save_model
 from gmpool.errors import CheckpointError
-from gmpool.tasks.classify import GraphModel
-from gmpool.tasks.predict import predict
+from gmpool.tasks.classify.model import GraphModel
+from gmpool.tasks.classify.predict import predict
 from gmpool.tasks.shape import DataShape
 
 

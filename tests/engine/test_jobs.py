@@ -12,8 +12,8 @@ from small_sets import dataset
 from gmpool.config import RunSpec
 from gmpool.engine.cross_validate import Job
 from gmpool.engine.jobs import run_jobs
-from gmpool.engine.stack import Run
-from gmpool.engine.stacked import Stacking, train_together
+from gmpool.engine.stack.stack import Run
+from gmpool.engine.stack.turns import Stacking, train_together
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError
 

@@ -13,15 +13,15 @@ from small_sets import TEN_MOLECULES
 
 from gmpool.config import RunSpec
 from gmpool.data import Dataset, load_table
-from gmpool.engine import late_scores
 from gmpool.engine import reconstructions as module
 from gmpool.engine.checkpoint import load_autoencoder
-from gmpool.engine.predictions import unpack_predictions
 from gmpool.engine.reconstructions import ReconstructJob, run_reconstructions
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
-from gmpool.tasks.rebuild import rebuild
-from gmpool.tasks.reconstruct_data import reconstruct_split
+from gmpool.tasks.reconstruct import late_scores
+from gmpool.tasks.reconstruct.data import reconstruct_split
+from gmpool.tasks.reconstruct.packed_types import unpack_predictions
+from gmpool.tasks.reconstruct.rebuild import rebuild
 
 SHORT = {"epochs": 3, "hidden_dim": 8, "batch_size": 8}
 

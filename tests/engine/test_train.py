@@ -14,7 +14,7 @@ from gmpool.engine import train as engine
 from gmpool.engine.train import Epoch, Evaluation, Trained, train
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
-from gmpool.tasks.predict import predict
+from gmpool.tasks.classify.predict import predict
 
 
 def run(config: TrainConfig = QUICK, *, seed: int = 0, model: ModelConfig = MODEL) -> Trained:

@@ -9,9 +9,9 @@ from torch import nn
 
 from gmpool import GMPool
 from gmpool.errors import UserError
+from gmpool.graph.edges import Edges
 from gmpool.nn.attention import SeedAttention
 from gmpool.nn.row_attention import RowAttention, complete_graphs
-from gmpool.ops.adjacency import Edges
 from gmpool.ops.segment import Segments
 
 DIM = 8

@@ -10,11 +10,11 @@ from torch_geometric.nn import GINConv as PyGGINConv
 
 from gmpool.data import PackedGraphs
 from gmpool.errors import UserError
-from gmpool.nn.batch_edges import BatchEdges
+from gmpool.graph.batch_edges import BatchEdges
+from gmpool.graph.edges import Edges
 from gmpool.nn.conv import GCNConv, GINConv, make_conv
 from gmpool.nn.encoder import Encoder, MoleculeEncoder
 from gmpool.nn.molecule import BondConv
-from gmpool.ops.adjacency import Edges
 
 
 def edges_of(batch: object, dtype: torch.dtype = torch.float64) -> Edges:

@@ -13,13 +13,9 @@ from torch.autograd import gradcheck, gradgradcheck
 from gmpool.data import GraphBatch
 from gmpool.data.adjacency_bits import adjacency_bits, is_dense
 from gmpool.data.pack import pack
-from gmpool.nn.batch_edges import BatchEdges
-from gmpool.ops.dense_graphs import (
-    DenseAdjacency,
-    EntriesNotKept,
-    dense_product,
-    dense_product_reference,
-)
+from gmpool.graph.batch_edges import BatchEdges
+from gmpool.graph.dense_adjacency import DenseAdjacency, EntriesNotKept
+from gmpool.ops.dense_graphs import dense_product, dense_product_reference
 
 WHICH = pytest.mark.parametrize("normalised", [False, True], ids=["plain", "gcn"])
 

@@ -7,7 +7,7 @@ import torch
 from graphs import random_batch
 from torch.autograd import gradcheck
 
-from gmpool.ops.adjacency import Adjacency
+from gmpool.graph.edges import Adjacency
 from gmpool.ops.edge_scores import (
     row_softmax,
     row_softmax_reference,

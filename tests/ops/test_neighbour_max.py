@@ -6,8 +6,8 @@ import pytest
 import torch
 from graphs import random_batch
 
-from gmpool.ops.adjacency import Adjacency
-from gmpool.ops.loops import with_loops
+from gmpool.graph.edges import Adjacency
+from gmpool.graph.self_loops import with_loops
 from gmpool.ops.neighbour_max import neighbour_max, neighbour_max_reference
 from gmpool.ops.sparse import Pattern
 

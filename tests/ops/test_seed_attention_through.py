@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import vmap
 
-from gmpool.ops.adjacency import Adjacency, gcn_edges
+from gmpool.graph.edges import Adjacency, gcn_edges
 from gmpool.ops.seed_attention import seed_attention_reference
 from gmpool.ops.seed_attention_through import seed_attention_through
 from gmpool.ops.segment import Segments

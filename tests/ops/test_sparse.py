@@ -7,7 +7,7 @@ import torch
 from graphs import random_batch
 from torch.autograd import gradcheck, gradgradcheck
 
-from gmpool.ops.adjacency import Adjacency
+from gmpool.graph.edges import Adjacency
 from gmpool.ops.sparse import Pattern, sddmm, sddmm_reference, spmm, spmm_reference
 
 

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 import torch
 import triton_checks
+from bonded_graphs import Molecules, random_molecules, random_tree
 from small_sets import ring_molecule
-from test_bond_messages import Molecules, random_molecules, random_tree
 from torch import Tensor, nn
 from triton_checks import assert_as_exact, low_and_exact, with_gradients
 
 from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs, Split
-from gmpool.data.fixed import FixedBatches
-from gmpool.engine.replicas import Replicas
-from gmpool.engine.stack import batches_for
+from gmpool.data.fixed_batch import FixedBatches
+from gmpool.engine.stack.replicas import Replicas
+from gmpool.engine.stack.stack import batches_for
 from gmpool.engine.train import first_model
+from gmpool.graph.batch_edges import BatchEdges
 from gmpool.nn import molecule
-from gmpool.nn.batch_edges import BatchEdges
 from gmpool.nn.molecule import BondConv, BondGINConv
 from gmpool.ops import gpu
 from gmpool.ops.bond_messages import bond_messages, bond_messages_reference

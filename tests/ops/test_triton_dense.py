@@ -15,14 +15,14 @@ from torch import Tensor
 from triton_checks import PRODUCTS, assert_as_exact, low_and_exact, with_gradients
 
 from gmpool.config import ModelConfig
-from gmpool.data.fixed import Bounds, FixedBatches
-from gmpool.engine.bits import multiplies_with_bits
-from gmpool.engine.replicas import Replicas
-from gmpool.engine.stack import batches_for
+from gmpool.data.fixed_batch import Bounds, FixedBatches
+from gmpool.engine.stack.bits import multiplies_with_bits
+from gmpool.engine.stack.replicas import Replicas
+from gmpool.engine.stack.stack import batches_for
 from gmpool.engine.train import first_model
 from gmpool.ops import gpu
 from gmpool.ops.dense_graphs import dense_product, dense_product_reference
-from gmpool.tasks.classify import GraphModel
+from gmpool.tasks.classify.model import GraphModel
 
 pytest.importorskip("triton")
 device = triton_checks.device

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from gmpool.config import ModelConfig, configure
 from gmpool.errors import UserError
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool import METHODS, method_options, method_summary
 from gmpool.pool.method import GraphSizes
-from gmpool.tasks.networks import make_network
+from gmpool.tasks.classify.networks import make_network
 from gmpool.tasks.shape import DataShape
 
 FEATURES, HIDDEN = 5, 8

@@ -7,7 +7,7 @@ import torch
 from graphs import Batch, random_batch
 from torch_geometric.nn import dense_diff_pool
 
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.diffpool import DiffPool, entropy_loss, link_loss
 

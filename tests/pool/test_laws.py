@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from networkx.generators.atlas import graph_atlas_g
 
 from gmpool import GMPool, GraphMultisetTransformer, PackedGraphs
-from gmpool.nn.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.encoder import Encoder
 
 DIM = 6

@@ -7,7 +7,7 @@ import torch
 from graphs import random_batch
 from torch_geometric.nn import dense_mincut_pool
 
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.mincut import MinCutPool, cut_loss, normalised, orthogonality_loss
 

@@ -8,7 +8,7 @@ from graphs import random_batch
 from torch import Tensor
 
 from gmpool.errors import UserError
-from gmpool.ops.adjacency import Edges
+from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.method import GraphSizes
 from gmpool.pool.structpool import SMALL, StructPool

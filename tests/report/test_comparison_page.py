@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from html_outline import NAME, Outline
 from plan_rows import like_the_paper, plan, recorded
-from test_page import NAME, Outline
 
 from gmpool.engine.cell import Line
 from gmpool.report.comparison import compare

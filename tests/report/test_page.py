@@ -2,33 +2,16 @@ from __future__ import annotations
 
 import base64
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from html_outline import NAME, Outline
 from report_rows import row
 
 from gmpool.errors import UserError
 from gmpool.report.page import write_report
 
 COMMAND = "gmpool train MUTAG --label '<i>'"
-NAME = '<script>alert("x")</script>'
-
-
-class Outline(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.links: list[str] = []
-        self.text: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.links += [v or "" for k, v in attrs if k in ("src", "href")]
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
 
 
 def test_html_is_one_self_contained_file(tmp_path: Path) -> None:

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import io
-
-import numpy as np
 import pytest
-from matplotlib import image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from pictures import clear_edge, pixels
 from plan_rows import like_the_paper, plan, recorded
 
 from gmpool.report.comparison import compare
@@ -15,11 +12,6 @@ from gmpool.report.plots import critical_differences, intervals, no_diagram
 WHOLE = compare(*like_the_paper())
 PLAN = plan(("gmt", "mean"))
 ONE_SEED = compare(PLAN, [r for c in PLAN.cells()[::2] for r in recorded(c, [80.0, 90.0])])
-
-
-def pixels(png: bytes) -> np.ndarray:
-    assert png.startswith(b"\x89PNG")
-    return image.imread(io.BytesIO(png))[..., :3]
 
 
 @pytest.fixture
@@ -35,12 +27,6 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(Axes, name, spy)
     return said
-
-
-def clear_edge(picture: np.ndarray) -> bool:
-    """Nothing runs into the edge, so nothing is cut off."""
-    edges = (picture[0], picture[-1], picture[:, 0], picture[:, -1])
-    return all((edge > 0.99).all() for edge in edges)
 
 
 def test_intervals_have_a_panel_per_set(texts: list[str]) -> None:

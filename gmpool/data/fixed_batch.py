@@ -1,0 +1,230 @@
+"""Batches of fixed shape for many replicas at once: what a captured program can read again.
+
+R batches of B graphs each are assembled on the device that holds the set, by index arithmetic whose
+shapes depend on the bounds alone. Nodes and entries that a batch has fewer of than the bounds are
+made up: they belong to one more graph, number B, whose nodes have no part in any other, and whose
+entries weigh nothing. A batch with fewer than B graphs ends in empty ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from gmpool.data import compressed_rows as structure
+from gmpool.data.adjacency_bits import AdjacencyBits
+from gmpool.data.batch import CSR
+from gmpool.data.bond_kinds import BondKinds
+from gmpool.data.compressed_rows import Rows
+from gmpool.data.packed import PackedGraphs
+
+
+class Bounds(NamedTuple):
+    """The most that a batch may have; one node more than it has."""
+
+    nodes: int
+    edges: int
+    loops: int
+    """Entries of the normalised adjacency: edges and self-loops."""
+
+    def holds(self, other: Bounds) -> bool:
+        return all(a >= b for a, b in zip(self, other, strict=True))
+
+
+@dataclass(frozen=True)
+class FixedBatch:
+    """One replica's batch, or all R of them with a leading axis: what a model reads of a batch.
+
+    It answers as GraphBatch does. `real` [B+1] is 1 for graphs that are there.
+    """
+
+    x: Tensor  # [N, F]
+    ptr: Tensor  # [B+2]
+    batch: Tensor  # [N]
+    ids: Tensor  # [B+1]: the numbers of the graphs in their set
+    y: Tensor | None  # [B] or [B, T]; labels of graphs that are not there count as missing
+    real: Tensor  # [B+1]
+    graph: CSR | None
+    gcn: CSR | None
+    edge_attr: Tensor | None
+    edge_index: Tensor | None
+    bond_kinds: Tensor | None  # [C, num_edge_features]
+    graph_code: Tensor | None
+    gcn_code: Tensor | None
+    bits: AdjacencyBits | None = None  # of the whole set, in place of graph and gcn
+    edge_weight: ClassVar[None] = None
+
+    @property
+    def num_nodes(self) -> int:
+        return self.batch.shape[-1]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All its tensors by name; those of a matrix with the matrix's name before a dot."""
+        found: dict[str, Tensor] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, CSR):
+                parts = zip(("rowptr", "col", "weight"), value, strict=False)
+                found |= {f"{field.name}.{n}": t for n, t in parts if t is not None}
+                if value.t_perm is not None:
+                    found[f"{field.name}.perm"] = value.t_perm
+            elif isinstance(value, Tensor):
+                found[field.name] = value
+        return found
+
+    def with_(self, tensors: dict[str, Tensor]) -> FixedBatch:
+        """The same batch made of other tensors, such as one replica's of them."""
+        made: dict[str, Any] = {field.name: tensors.get(field.name) for field in fields(self)}
+        for name in ("graph", "gcn"):
+            if f"{name}.col" in tensors:
+                rowptr, col = tensors[f"{name}.rowptr"], tensors[f"{name}.col"]
+                weight = tensors.get(f"{name}.weight")
+                perm = tensors.get(f"{name}.perm")
+                made[name] = CSR(rowptr, col, weight, rowptr, col, weight, perm)
+        return FixedBatch(**made | {"bits": self.bits})
+
+
+class FixedBatches:
+    """Makes them. Only for sets whose edges go both ways and have no weights."""
+
+    def __init__(
+        self,
+        graphs: PackedGraphs,
+        *,
+        plain: bool,
+        attr: bool = True,
+        codes: bool = False,
+        dense: bool = False,
+    ) -> None:
+        """plain: whether the adjacency as it is will be wanted; the normalised one always is.
+        attr: whether features of edges will be, with the adjacency; codes: whether kinds of bonds,
+        for sets that know them. dense: whether both adjacencies shall be bits, and nothing else of
+        the edges be there, for sets that have them as bits."""
+        self.bits = graphs._adjacency_bits if dense else None
+        self.graphs, self.plain = graphs, plain and self.bits is None
+        self.device = graphs.device
+        size, G = graphs.sizes, graphs.num_graphs
+        none = size.new_zeros(1)
+        self.sizes = torch.cat([size, none])  # [G+1]: the last graph is empty
+        self.first = torch.cat([graphs.node_ptr[:-1], none])
+        x = graphs._dense_x
+        if x is None:
+            x = structure.features(
+                graphs.node_float, graphs.node_cat, graphs.cat_sizes, graphs.num_nodes
+            ).to(self.device)
+        self.x = torch.cat([x, x.new_zeros(1, x.shape[1])])  # the last node has no features
+        self.y: Tensor | None = None
+        if graphs.y is not None:
+            missing = -100 if graphs.y.dtype == torch.int64 else float("nan")
+            rest = graphs.y.new_full((1, *graphs.y.shape[1:]), missing)
+            self.y = torch.cat([graphs.y, rest])
+        self.empty = G
+        self.attr: Tensor | None = None
+        if attr and (graphs.edge_cat is not None or graphs.edge_float is not None):
+            cat = None if graphs.edge_cat is None else graphs.edge_cat.long()
+            features = structure.features(
+                graphs.edge_float, cat, graphs.edge_cat_sizes, graphs.num_edges
+            ).to(self.device)
+            self.attr = torch.cat([features, features.new_zeros(1, features.shape[1])])
+        self.kinds: BondKinds | None = None
+        if codes and graphs._bond_kinds is not None:
+            rows, *each = graphs._bond_kinds
+            # One entry more, for those that are made up; any kind will do.
+            self.kinds = BondKinds(rows, *(pad(code, (0, 1)) for code in each))
+
+    @cached_property
+    def _host_sizes(self) -> tuple[Tensor, Tensor]:
+        return self.sizes.cpu(), self._counts(self.graphs._rows).cpu()
+
+    def bounds(self, ids: Tensor) -> Bounds:
+        """What the batches ids [..., B] need."""
+        nodes, edges = (counts[ids].sum(-1) for counts in self._host_sizes)
+        return Bounds(int(nodes.max()) + 1, int(edges.max()), int((nodes + edges).max()))
+
+    def make(self, ids: Tensor, bounds: Bounds) -> FixedBatch:
+        """ids [R, B] of graphs, `empty` where there is none -> R batches"""
+        R, B = ids.shape
+        sizes = self.sizes[ids]  # [R, B]
+        ptr = _offsets(sizes)  # [R, B+1]
+        node = _numbers(bounds.nodes, ids)  # [R, N]
+        batch = torch.searchsorted(ptr[:, 1:].contiguous(), node, right=True)  # B: made up
+        full = torch.cat([ptr, ptr.new_full((R, 1), bounds.nodes)], dim=1)  # [R, B+2]
+        begin = torch.cat([self.first[ids] - ptr[:, :-1], ptr.new_zeros(R, 1)], dim=1)  # [R, B+1]
+        there = batch < B
+        where = torch.where(there, node + begin.gather(1, batch), self.graphs.num_nodes)
+        real = torch.cat([(ids != self.empty).float(), self.x.new_zeros(R, 1)], dim=1)
+        graph = gcn = attr = index = kinds = graph_code = gcn_code = None
+        if self.plain:
+            graph, entry = self._matrix(self.graphs._rows, ids, batch, where, full, bounds.edges)
+            if self.attr is not None:
+                attr = self.attr[entry]
+                target = torch.searchsorted(
+                    graph.rowptr[:, 1:].contiguous(), _numbers(bounds.edges, ids), right=True
+                )
+                index = torch.stack([graph.col, target], dim=1)  # [R, 2, E]
+            if self.kinds is not None:
+                graph_code = self.kinds.graph[entry]
+        if self.bits is None:
+            gcn, entry = self._matrix(self.graphs._gcn_rows, ids, batch, where, full, bounds.loops)
+            if self.kinds is not None:
+                kinds, gcn_code = self.kinds.rows.expand(R, -1, -1), self.kinds.gcn[entry]
+        y = None if self.y is None else self.y[ids]
+        numbers = torch.cat([ids, ids.new_full((R, 1), self.empty)], dim=1)  # [R, B+1]
+        edges = (graph, gcn, attr, index, kinds, graph_code, gcn_code, self.bits)
+        return FixedBatch(self.x[where], full, batch, numbers, y, real, *edges)
+
+    @staticmethod
+    def _counts(rows: Rows) -> Tensor:
+        """Entries of each graph, and of the empty one. [G+1]"""
+        counts = rows.edge_ptr.diff()
+        return torch.cat([counts, counts.new_zeros(1)])
+
+    def _matrix(
+        self, rows: Rows, ids: Tensor, batch: Tensor, where: Tensor, ptr: Tensor, bound: int
+    ) -> tuple[CSR, Tensor]:
+        """(the matrix, the entry of the set that each of its entries is, the last + 1: none)"""
+        (R, B), N = ids.shape, batch.shape[1]
+        counts = self._counts(rows)[ids]  # [R, B]
+        eptr = _offsets(counts)  # [R, B+1]
+        total = eptr[:, -1:]
+        first = torch.cat([rows.edge_ptr[:-1], rows.edge_ptr.new_zeros(1)])[ids]
+        shift = torch.cat([eptr[:, :-1] - first, eptr.new_zeros(R, 1)], dim=1)  # [R, B+1]
+        # Entries that are made up are shared out among the nodes that are made up, so that no row
+        # is longer than it need be.
+        node, real = _numbers(N, ids), ptr[:, -2:-1]
+        spread = total + (node - real) * (bound - total) // (N - real)
+        start = rows.row_ptr[where.clamp(max=rows.row_ptr.shape[0] - 1)]
+        rowptr = torch.where(batch < B, start + shift.gather(1, batch), spread)
+        rowptr = torch.cat([rowptr, rowptr.new_full((R, 1), bound)], dim=1)
+        place = _numbers(bound, ids)  # [R, E]
+        owner = torch.searchsorted(eptr[:, 1:].contiguous(), place, right=True)
+        there = owner < B
+        entry = torch.where(there, place - shift.gather(1, owner), 0)
+        col = rows.col[entry].long() + ptr.gather(1, owner)
+        col = torch.where(there, col, N - 1)
+        weight = perm = None
+        if rows.weight is not None:
+            weight = torch.where(there, rows.weight[entry], 0.0)
+        if self.attr is not None and rows.weight is None:
+            local = self.graphs._reversed.perm
+            assert local is not None
+            begins = torch.cat([eptr[:, :-1], eptr.new_zeros(R, 1)], dim=1).gather(1, owner)
+            perm = torch.where(there, local[entry].long() + begins, place)
+        none = rows.col.shape[0]
+        csr = CSR(rowptr, col, weight, rowptr, col, weight, perm)
+        return csr, torch.where(there, entry, none)
+
+
+def _offsets(counts: Tensor) -> Tensor:
+    """[R, B] -> [R, B+1]"""
+    return torch.cat([counts.new_zeros(counts.shape[0], 1), counts.cumsum(1)], dim=1)
+
+
+def _numbers(count: int, like: Tensor) -> Tensor:
+    """0 … count-1 in each of the R rows of `like`. [R, count]"""
+    return torch.arange(count, device=like.device).expand(like.shape[0], count).contiguous()

@@ -1,0 +1,114 @@
+"""PackedGraphs on disk: one safetensors file with a checksum, memory-mapped when read."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gmpool.data.forms import PathLike
+from gmpool.data.packed import PackedGraphs, metadata
+from gmpool.data.splits import Split
+from gmpool.data.validity import check
+from gmpool.errors import DataError
+
+FORMAT = "gmpool-packed-2"
+_PARTS = ("train", "valid", "test")
+
+
+def content_digest(graphs: PackedGraphs) -> str:
+    """SHA-256 over the metadata and, by field name, each tensor's type, shape and bytes."""
+    state = hashlib.sha256(json.dumps(metadata(graphs), sort_keys=True).encode())
+    for name, tensor in sorted(graphs.tensors().items()):
+        state.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        state.update(_bytes(tensor))
+    return state.hexdigest()
+
+
+def write(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> None:
+    """Writes the set, and its split where it has one, all or nothing: written, then renamed."""
+    from safetensors.torch import save_file
+
+    path = Path(path)
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in graphs.tensors().items()}
+    meta = dict(metadata(graphs))
+    if "graph_names" in meta:  # may be large, and the header of a safetensors file is limited
+        tensors["graph_names"] = _from_text(json.dumps(meta.pop("graph_names")))
+    if split is not None:
+        tensors |= {f"split.{part}": getattr(split, part) for part in _PARTS}
+    header = {"format": FORMAT, "digest": graphs.digest, "meta": json.dumps(meta)}
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_file(tensors, temporary, header)
+        os.replace(temporary, path)
+    except Exception as error:  # safetensors has its own class for a full disk
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise DataError(f"cannot write {path}: {error}") from error
+
+
+def read(path: PathLike, verify: bool = True) -> tuple[PackedGraphs, Split | None]:
+    """Memory-maps what ``write`` made; ``verify`` recomputes the digest and checks the content."""
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            header = file.metadata() or {}
+            if header.get("format") != FORMAT:
+                raise DataError(
+                    f"{path}: not a packed dataset of this version "
+                    f"(format {header.get('format')!r}, expected {FORMAT!r}); pack it again"
+                )
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise DataError(
+            f"{path}: not a readable safetensors file ({error}); it may be truncated: make it again"
+        ) from error
+    try:
+        graphs, split = _rebuild(tensors, json.loads(header["meta"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: fields are missing or wrong ({error}); make it again") from error
+    if verify:
+        if graphs.digest != header.get("digest"):
+            raise DataError(
+                f"{path}: wrong checksum (expected {header.get('digest')}, found {graphs.digest}); "
+                "the file is damaged: make it again"
+            )
+        check(graphs)
+    return graphs, split
+
+
+def _rebuild(tensors: dict[str, Tensor], meta: dict[str, Any]) -> tuple[PackedGraphs, Split | None]:
+    if "graph_names" in tensors:
+        meta["graph_names"] = json.loads(_bytes(tensors.pop("graph_names")))
+    parts = {part: tensors.pop(f"split.{part}", None) for part in _PARTS}
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta.items()}
+    values |= tensors
+    extra = set(values) - {f.name for f in fields(PackedGraphs)}
+    if extra:
+        raise ValueError(f"unknown fields {', '.join(sorted(extra))}")
+    graphs = PackedGraphs(**values)
+    train, valid, test = (parts[part] for part in _PARTS)
+    if train is None or valid is None or test is None:
+        return graphs, None
+    return graphs, Split(train, valid, test)
+
+
+def _from_text(text: str) -> Tensor:
+    return torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    return tensor.detach().cpu().contiguous().numpy().tobytes()

@@ -1,0 +1,210 @@
+"""The TU text format: a folder or zip with NAME_A.txt, NAME_graph_indicator.txt and so on.
+
+Morris et al., "TUDataset: A collection of benchmark datasets for learning with graphs", 2020.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gmpool.data.compressed_rows import small_int
+from gmpool.data.forms import PathLike
+from gmpool.data.pack import pack
+from gmpool.data.packed import PackedGraphs
+from gmpool.data.sources.number_columns import read_numbers
+from gmpool.errors import DataError
+
+
+def read_tu(
+    path: PathLike,
+    *,
+    name: str | None = None,
+    degree_features: bool | None = None,
+    max_degree: int | None = None,
+    edge_features: bool = False,
+    labelled: bool = True,
+) -> PackedGraphs:
+    """Reads a TU set: the graphs that PyG's ``TUDataset(use_node_attr=True)`` gives.
+
+    Self-loops are dropped and parallel edges merged. Node attributes are numeric features, node
+    labels categorical ones (counted from their minimum); edge labels and attributes are read only
+    with ``edge_features``. ``degree_features`` adds the degree as a categorical feature; None adds
+    it when the set has no other node feature. ``labelled=False`` reads no graph labels.
+    """
+    files = _Files(Path(path), name)
+    owner = files.read("graph_indicator", np.int64)[:, 0]  # [N], from 1
+    classes, y = np.empty(0), None
+    num_graphs = int(owner[-1])
+    if labelled:
+        classes, inverse = np.unique(files.read("graph_labels", np.int64), return_inverse=True)
+        y = torch.from_numpy(inverse.reshape(-1))
+        num_graphs = len(y)
+    _check_indicator(owner, num_graphs, files.where("graph_indicator"))
+    sizes = torch.from_numpy(np.bincount(owner - 1, minlength=num_graphs))
+
+    edges = files.read("A", np.int32, columns=2)  # [E, 2]: source, target, from 1
+    _check_edges(edges, owner, files.where("A"))
+    node = _features(files, "node", len(owner))
+    graphs = pack(
+        name=files.name,
+        sizes=sizes,
+        source=torch.from_numpy(edges[:, 0] - 1).long(),
+        target=torch.from_numpy(edges[:, 1] - 1).long(),
+        simple=True,
+        y=y,
+        task="multiclass" if labelled else None,
+        class_names=tuple(str(c) for c in classes),
+        task_names=("label",) if labelled else (),
+        **node,
+        **(_features(files, "edge", len(edges)) if edge_features else {}),
+    )
+    if degree_features or (degree_features is None and not node):
+        graphs = graphs.with_degree_features(max_degree)
+    return graphs
+
+
+class _Files:
+    """The text files of one set, in a folder or in a zip, by the part of the name behind NAME_."""
+
+    def __init__(self, path: Path, name: str | None) -> None:
+        self.path = path
+        self._open: Callable[[str], IO[bytes]]
+        if path.is_dir():
+            self._names = {p.name: p.name for p in path.glob("*.txt")}
+            self._open = lambda entry: (path / entry).open("rb")
+        elif path.is_file():
+            try:
+                archive = zipfile.ZipFile(path)
+            except (zipfile.BadZipFile, OSError) as error:
+                raise DataError(f"{path}: not a readable zip file ({error})") from error
+            self._names = {Path(entry).name: entry for entry in archive.namelist()}
+            self._open = archive.open
+        else:
+            raise DataError(f"{path}: no such file or folder")
+        self.name = name or self._guess()
+
+    def _guess(self) -> str:
+        found = sorted(n.removesuffix("_A.txt") for n in self._names if n.endswith("_A.txt"))
+        if len(found) != 1:
+            what = f"several ({', '.join(found)})" if found else "none"
+            raise DataError(f"{self.path}: expected one file NAME_A.txt, found {what}")
+        return found[0]
+
+    def __contains__(self, part: str) -> bool:
+        return f"{self.name}_{part}.txt" in self._names
+
+    def where(self, part: str) -> str:
+        return str(self.path / f"{self.name}_{part}.txt")
+
+    def read(
+        self,
+        part: str,
+        dtype: type[np.generic],
+        columns: int | None = None,
+        rows: int | None = None,
+    ) -> NDArray[Any]:
+        if part not in self:
+            raise DataError(f"{self.where(part)}: no such file; a TU set needs it")
+        try:
+            with self._open(self._names[f"{self.name}_{part}.txt"]) as file:
+                table = read_numbers(file, self.where(part), dtype, columns)
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError) as error:
+            raise DataError(f"{self.where(part)}: cannot be read ({error})") from error
+        if rows is not None and len(table) != rows:
+            raise DataError(f"{self.where(part)}: {len(table)} lines, expected {rows}")
+        return table
+
+
+def _features(files: _Files, kind: str, rows: int) -> dict[str, Any]:
+    """Numeric and categorical features of nodes or edges, where the set has them."""
+    found: dict[str, Any] = {}
+    if f"{kind}_attributes" in files:
+        table = files.read(f"{kind}_attributes", np.float32, rows=rows)
+        found[f"{kind}_float"] = torch.from_numpy(table)
+    if f"{kind}_labels" in files:
+        labels = files.read(f"{kind}_labels", np.int64, rows=rows)
+        starts = labels.min(0)
+        labels = labels - starts
+        found[f"{kind}_cat"] = torch.from_numpy(labels)
+        if kind == "node" and starts.any():
+            found["cat_starts"] = tuple(starts.tolist())
+        sizes = tuple(int(v) + 1 for v in labels.max(0))
+        found["cat_sizes" if kind == "node" else "edge_cat_sizes"] = sizes
+    return found
+
+
+def _check_indicator(owner: NDArray[np.int64], num_graphs: int, where: str) -> None:
+    bad = (owner < 1) | (owner > num_graphs)
+    if bad.any():
+        line = int(bad.argmax())
+        raise DataError(f"{where}:{line + 1}: graph {owner[line]} is not in 1..{num_graphs}")
+    falls = owner[1:] < owner[:-1]
+    if falls.any():
+        raise DataError(f"{where}:{int(falls.argmax()) + 2}: graph numbers must not fall")
+
+
+def _check_edges(edges: NDArray[np.int32], owner: NDArray[np.int64], where: str) -> None:
+    bad = ((edges < 1) | (edges > len(owner))).any(1)
+    if bad.any():
+        line = int(bad.argmax())
+        raise DataError(
+            f"{where}:{line + 1}: edge {edges[line, 0]}, {edges[line, 1]} names a missing node "
+            f"(nodes are 1..{len(owner)})"
+        )
+    crossing = owner[edges[:, 0] - 1] != owner[edges[:, 1] - 1]
+    if crossing.any():
+        line = int(crossing.argmax())
+        ends = owner[edges[line] - 1]
+        raise DataError(f"{where}:{line + 1}: edge between graph {ends[0]} and graph {ends[1]}")
+
+
+def read_triangles(path: PathLike, name: str) -> PackedGraphs:
+    """Reads undirected graphs from an npz of adjacency bits (how COLLAB fits into 1.4 MB).
+
+    ``num_nodes`` [G], ``y`` [G] from 0, and ``adj_bits``: the strict upper triangles of all
+    adjacency matrices, row by row, one after another, packed by ``np.packbits``. Degree is the node
+    feature. Classes are named from 1, as in the text files of the same set.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            sizes = archive["num_nodes"].astype(np.int64)
+            y, bits = archive["y"].astype(np.int64), archive["adj_bits"]
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path}: not a readable file of packed triangles ({error})") from error
+    if len(bits) != -(-int((sizes * (sizes - 1) // 2).sum()) // 8):
+        raise DataError(f"{path}: adj_bits does not fit num_nodes; the file is damaged")
+    largest = int(sizes.max())
+    dtype = small_int(largest - 1)
+    cols: list[Tensor] = []
+    degrees: list[NDArray[np.int64]] = []
+    start = 0  # in bits
+    for n in sizes.tolist():
+        count = n * (n - 1) // 2
+        chunk = np.unpackbits(bits[start // 8 : (start + count + 7) // 8])
+        dense = np.zeros((n, n), dtype=bool)
+        dense[np.triu_indices(n, 1)] = chunk[start % 8 : start % 8 + count]
+        dense |= dense.T
+        cols.append(torch.from_numpy(dense.nonzero()[1]).to(dtype))
+        degrees.append(dense.sum(1))
+        start += count
+    node_ptr = torch.from_numpy(np.concatenate([[0], sizes.cumsum()]))
+    row_ptr = torch.from_numpy(np.concatenate([[0], np.concatenate(degrees).cumsum()]))
+    graphs = PackedGraphs(
+        name=name,
+        node_ptr=node_ptr,
+        row_ptr=row_ptr,
+        col=torch.cat(cols),
+        y=torch.from_numpy(y),
+        task="multiclass",
+        class_names=tuple(str(c + 1) for c in range(int(y.max()) + 1)),
+        task_names=("label",),
+    )
+    return graphs.with_degree_features()

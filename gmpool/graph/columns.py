@@ -1,0 +1,51 @@
+"""Node features as blocks of columns, some of them propagated already.
+
+With jumping knowledge the pooling sees H = [H_1, …, H_L] and graph attention needs Z = ÂH. But
+H_{l+1} = ReLU(ÂH_l W + b): message passing has computed ÂH_1 … ÂH_{L-1} on its way, and only ÂH_L
+is new. Keeping the blocks apart saves (L-1)/L of that propagation, forward and backward.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gmpool.graph.edges import Edges
+
+
+@dataclass(frozen=True)
+class Columns:
+    """[H_1, …, H_L], each [N, D], and ÂH_1, … as far as they are known."""
+
+    blocks: list[Tensor]
+    gcn_known: list[Tensor] = field(default_factory=list)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.blocks[0].shape[0], sum(block.shape[1] for block in self.blocks)
+
+    @property
+    def device(self) -> torch.device:
+        return self.blocks[0].device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.blocks[0].dtype
+
+    @cached_property
+    def x(self) -> Tensor:
+        """All columns side by side. [N, L·D]"""
+        return self.blocks[0] if len(self.blocks) == 1 else torch.cat(self.blocks, dim=1)
+
+    def gcn(self, edges: Edges) -> list[Tensor]:
+        """Â applied to all columns, still apart."""
+        rest = [edges.gcn.matmul(block) for block in self.blocks[len(self.gcn_known) :]]
+        return [*self.gcn_known, *rest]
+
+
+def plain(x: Tensor | Columns) -> Tensor:
+    """[N, D], whichever way the columns came."""
+    return x.x if isinstance(x, Columns) else x

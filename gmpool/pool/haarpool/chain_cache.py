@@ -1,0 +1,80 @@
+"""Clusterings of a set in the user's cache: minutes of work for a set that is used again and again.
+
+They are kept as categorical columns of a set that has the same nodes and no edges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from pathlib import Path
+
+import torch
+
+from gmpool.data import packed_file as store
+from gmpool.data.compressed_rows import small_int
+from gmpool.data.packed import PackedGraphs
+from gmpool.data.sources.find_file import cache_dir
+from gmpool.errors import DataError
+from gmpool.graph.colours import Ints
+from gmpool.pool.haarpool.chain import Chain, cluster_table, make_chain
+
+_log = logging.getLogger(__name__)
+FORMAT = "gmpool-chain-2"
+WORTH_A_FILE_S = 1.0  # what is clustered in less time is clustered again
+
+
+def cached_chain(graphs: PackedGraphs, levels: int) -> Chain:
+    """`make_chain` with its clusterings read from the cache, or written there.
+
+    A damaged file, or a folder that cannot be written, costs time and not the result.
+    """
+    if levels == 1:
+        return make_chain(graphs, levels)
+    path = cache_dir() / FORMAT / f"{_structure(graphs)[:24]}-{levels}.safetensors"
+    table = _read(path)
+    if table is None:
+        start = time.perf_counter()
+        table = cluster_table(graphs, levels)
+        seconds = time.perf_counter() - start
+        if seconds > WORTH_A_FILE_S:
+            _log.info("clustered the %d graphs of %s in %.0f s", len(graphs), graphs.name, seconds)
+            _write(path, graphs, table)
+    return make_chain(graphs, levels, table)
+
+
+def _structure(graphs: PackedGraphs) -> str:
+    """A digest of everything that the clusterings depend on."""
+    state = hashlib.sha256()
+    for tensor in (graphs.node_ptr, graphs.row_ptr, graphs.col, graphs.edge_weight):
+        state.update(b"none" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
+    return state.hexdigest()
+
+
+def _read(path: Path) -> Ints | None:
+    if not path.exists():
+        return None
+    try:
+        found, _ = store.read(path)
+    except DataError as error:
+        _log.warning("clustering again: %s", error)
+        return None
+    assert found.node_cat is not None
+    return found.node_cat.long().numpy()
+
+
+def _write(path: Path, graphs: PackedGraphs, table: Ints) -> None:
+    sizes = tuple(int(column.max(initial=0)) + 1 for column in table.T)
+    clusters = PackedGraphs(
+        name=graphs.name,
+        node_ptr=graphs.node_ptr.cpu(),
+        row_ptr=torch.zeros(graphs.num_nodes + 1, dtype=torch.int64),
+        col=torch.zeros(0, dtype=torch.uint8),
+        node_cat=torch.from_numpy(table).to(small_int(max(sizes) - 1)),
+        cat_sizes=sizes,
+    )
+    try:
+        clusters.save(path)
+    except DataError as error:
+        _log.warning("not cached: %s", error)

@@ -1,0 +1,33 @@
+"""A trained model on new graphs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gmpool.data import PackedGraphs, epoch_batches
+from gmpool.tasks.classify.model import GraphModel
+
+
+@torch.no_grad()
+def predict(model: GraphModel, graphs: PackedGraphs, *, batch_size: int = 256) -> Tensor:
+    """Probabilities per class [G, C], probabilities of yes [G, T], or values [G, T]."""
+    graphs = model.shape.fit(graphs)
+    model.eval()
+    ids = torch.arange(graphs.num_graphs)
+    outs = [model(batch)[0] for batch in epoch_batches(graphs, ids, batch_size)]
+    out = torch.cat(outs) if outs else torch.empty(0, model.shape.num_outputs)
+    if model.shape.task == "multiclass":
+        return out.softmax(1)
+    if model.shape.task == "binary":
+        return out.sigmoid()
+    return model.in_label_units(out)
+
+
+def prediction_columns(model: GraphModel) -> list[str]:
+    """The names of predict's columns."""
+    shape = model.shape
+    if shape.task == "multiclass":
+        return [f"p_{name}" for name in shape.class_names]
+    names = shape.task_names or tuple(f"task_{i}" for i in range(shape.num_outputs))
+    return [f"p_{name}" if shape.task == "binary" else name for name in names]

@@ -1,0 +1,163 @@
+"""Graph reconstruction: compress each graph to a few rows, rebuild it, and see what was lost.
+
+H = encoder(X, A) ;  X_pool, C = pooling(H, A) ;  X_rec = decoder(C X_pool, A)
+objective "x":  X_rec against X;  cross-entropy where X is one categorical column, else the mean
+                squared error of its columns
+objective "a":  A_rec = C A_pool Cᵀ against A, mean squared error of the n² entries
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from gmpool.config import AutoencoderConfig
+from gmpool.data import PackedGraphs
+from gmpool.data.fixed_batch import FixedBatch
+from gmpool.errors import UserError, unknown
+from gmpool.graph.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.edges import Edges
+from gmpool.graph.one_hot import OneHot
+from gmpool.nn.conv import GCNConv
+from gmpool.nn.encoder import Encoder
+from gmpool.ops.segment import Segments
+from gmpool.tasks.metrics import loss_of
+from gmpool.tasks.reconstruct.compress import LEARNS_ADJACENCY, Compressed, make_compression
+from gmpool.tasks.shape import DataShape
+from gmpool.tasks.trainable import AnyBatch, Trainable
+
+OBJECTIVES = ("x", "a")
+
+
+def metric_name(graphs: PackedGraphs, objective: str) -> str:
+    """What is reported of an objective: accuracy in percent, or an error."""
+    if objective == "a":
+        return "error_a"
+    return "accuracy" if DataShape.of(graphs, labelled=False).is_one_category else "error_x"
+
+
+class Reconstruction(NamedTuple):
+    """What an autoencoder makes of a batch, whatever it was trained for."""
+
+    x: Tensor  # X_rec, or the scores of the categories [N, F]
+    adjacency_errors: Tensor  # mean of (A − A_rec)² of each graph [B]
+    compressed: Compressed
+
+
+class Autoencoder(Trainable):
+    """Encoder of GCN layers with ReLU, one pooling, unpooling, and a decoder of GCN layers with
+    ReLU between, the last of which has the width of the input."""
+
+    config: AutoencoderConfig
+
+    def __init__(self, shape: DataShape, config: AutoencoderConfig) -> None:
+        super().__init__()
+        if config.objective not in OBJECTIVES:
+            raise unknown("objective", config.objective, OBJECTIVES)
+        if config.objective == "a":
+            _check_adjacency(config, shape)
+        if not shape.num_features:
+            raise UserError("the graphs have no node features, so that there is nothing to rebuild")
+        self.shape, self.config = shape, config
+        self.encoder = Encoder(
+            shape.num_features, config.hidden_dim, num_layers=config.num_layers, conv="gcn"
+        )
+        self.compression = make_compression(config, shape.sizes)
+        widths = [config.hidden_dim] * config.decoder_layers + [shape.num_features]
+        self.decoder = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
+
+    def forward(self, batch: AnyBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        """(scores of categories or numbers [N, F], or the errors of A per graph [B, 1];
+        auxiliary losses by name)"""
+        edges, segments = BatchEdges(batch), batch_segments(batch)
+        compressed = self._compress(batch, edges, segments)
+        if self.config.objective == "x":
+            out = self._decode(compressed, edges, segments)
+        else:
+            out = compressed.adjacency_errors(edges, segments)[:, None]
+        return out, compressed.losses if self.config.auxiliary else {}
+
+    def reconstruct(self, batch: AnyBatch) -> Reconstruction:
+        """Both X and A, and what they were rebuilt from."""
+        edges, segments = BatchEdges(batch), batch_segments(batch)
+        compressed = self._compress(batch, edges, segments)
+        x = self._decode(compressed, edges, segments)
+        return Reconstruction(x, compressed.adjacency_errors(edges, segments), compressed)
+
+    def _compress(self, batch: AnyBatch, edges: Edges, segments: Segments) -> Compressed:
+        last = self.encoder(self._features(batch), edges).blocks[-1]  # [N, D]; no jumping knowledge
+        compressed: Compressed = self.compression(last, edges, segments, batch.ids)
+        return compressed
+
+    def _features(self, batch: AnyBatch) -> Tensor | OneHot:
+        """X; on a CPU as categories, where they are at hand. On a GPU the gradient of a choice of
+        rows is a sum without a fixed order."""
+        at_hand = not isinstance(batch, FixedBatch) and batch.ptr.is_cpu
+        if self.shape.is_one_category and at_hand:
+            return OneHot(_categories(batch), self.shape.num_features)
+        return batch.x
+
+    def _decode(self, compressed: Compressed, edges: Edges, segments: Segments) -> Tensor:
+        """-> [N, F]"""
+        first, *later = self.decoder
+        assert isinstance(first, GCNConv)
+        x = compressed.unpool_into(first, edges, segments)
+        for conv in later:
+            x = conv(torch.relu_(x), edges)  # in place: a convolution's output is its own
+        return x
+
+    def counted(self, out: Tensor) -> Tensor:
+        """All nodes, of which the made-up ones have no label; of graphs all but the made-up one."""
+        return out if self.config.objective == "x" else out[:-1]
+
+    def labels(self, batch: AnyBatch) -> Tensor:
+        """Categories [N] or numbers [N, F] of the nodes; zeros [B, 1] for the errors of A."""
+        categories = self.shape.is_one_category
+        if self.config.objective == "a":
+            labels = batch.x.new_zeros(batch.ptr.shape[0] - 1, 1)
+        elif categories:
+            labels = _categories(batch)
+        else:
+            labels = batch.x
+        if not isinstance(batch, FixedBatch):
+            return labels
+        if self.config.objective == "a":
+            return torch.where(batch.real[:, None] > 0, labels, torch.nan)[:-1]
+        real = batch.real.index_select(0, batch.batch) > 0  # [N]
+        if categories:
+            return torch.where(real, labels, -100)
+        return torch.where(real[:, None], labels, torch.nan)
+
+    def loss(self, out: Tensor, y: Tensor) -> Tensor:
+        if self.config.objective == "a":
+            present = ~y.isnan()
+            return torch.where(present, out, 0.0).sum() / present.sum().clamp(min=1)
+        return loss_of("multiclass" if self.shape.is_one_category else "regression", out, y)
+
+
+def _check_adjacency(config: AutoencoderConfig, shape: DataShape) -> None:
+    """Raises where the adjacency that is rebuilt depends on no weight."""
+    if config.method not in LEARNS_ADJACENCY:
+        raise UserError(
+            f"{config.method} has nothing to learn of objective a: its adjacency after pooling "
+            f"does not depend on weights smoothly; use objective x, where the error of A is "
+            f"reported too, or {', '.join(sorted(LEARNS_ADJACENCY))}"
+        )
+    rows = config.pool.get("num_clusters") or shape.sizes.share(config.ratio)
+    if rows == 1:
+        raise UserError(
+            f"with ratio {config.ratio:g} one row is left of a graph of {shape.mean_nodes:.1f} "
+            f"nodes, to which all nodes go: there is nothing to learn of objective a; take a "
+            f"larger ratio"
+        )
+
+
+def _categories(batch: AnyBatch) -> Tensor:
+    """The category of each node; of a made-up one any. [N]"""
+    if isinstance(batch, FixedBatch):
+        return batch.x.argmax(1)
+    assert batch.node_cat is not None
+    return batch.node_cat[:, 0]

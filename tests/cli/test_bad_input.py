@@ -1,0 +1,297 @@
+"""What a user sees after a mistake: one clear message, an exit code, and no traceback.
+
+Each case of the table makes its files in an empty folder, gives a command, and says which words
+must be in the message: the value that is wrong, the place where it stands, and the way out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_sets import FLAGS, TEN_MOLECULES, classes, rings_and_paths
+
+from gmpool.config import ModelConfig
+from gmpool.data import PackedGraphs
+from gmpool.engine import checkpoint, jobs
+from gmpool.engine.checkpoint import save_model
+from gmpool.errors import DataError
+from gmpool.tasks.classify.model import GraphModel
+from gmpool.tasks.shape import DataShape
+
+Cli = Callable[..., Any]
+TABLE = "smiles,toxic\n" + "".join(f"{s},{i % 2}\n" for i, s in enumerate(TEN_MOLECULES))
+TU = {
+    "A": "1, 2\n2, 1\n3, 4\n4, 3\n5, 6\n6, 5\n",
+    "graph_indicator": "1\n1\n2\n2\n3\n3\n",
+    "graph_labels": "1\n2\n1\n",
+    "node_attributes": "0.5, 1\n1, 2\n3, 4\n1, 1\n2, 2\n3, 3\n",
+}
+
+
+def write(path: str, text: str) -> Callable[[], None]:
+    return lambda: Path(path).write_text(text) and None
+
+
+def tu_folder(**changes: str) -> Callable[[], None]:
+    def make() -> None:
+        Path("set").mkdir()
+        for name, text in {**TU, **changes}.items():
+            Path(f"set/S_{name}.txt").write_text(text)
+
+    return make
+
+
+def saved(graphs: PackedGraphs, hidden_dim: int = 8) -> None:
+    config = ModelConfig(hidden_dim=hidden_dim, num_layers=1)
+    save_model(GraphModel(DataShape.of(graphs), config), Path("model"), about={})
+
+
+def molecules() -> PackedGraphs:
+    return PackedGraphs.from_smiles(TEN_MOLECULES, torch.tensor([[0.0], [1.0]] * 5), task="binary")
+
+
+def model_and_table(damage: Callable[[], object] = lambda: None) -> Callable[[], None]:
+    def make() -> None:
+        saved(molecules())
+        Path("t.csv").write_text(TABLE)
+        damage()
+
+    return make
+
+
+def cut_off() -> None:
+    path = Path("model/model.safetensors")
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def weights_of_another_model() -> None:
+    description = Path("model/model.json").read_text()
+    saved(molecules(), hidden_dim=16)
+    Path("model/model.json").write_text(description)
+
+
+@dataclass
+class Case:
+    words: str
+    says: tuple[str, ...]
+    given: Callable[[], object] = lambda: None
+
+
+PREDICT = "predict model t.csv"
+CASES = {
+    "empty file": Case(
+        "train t.csv", ("t.csv: the file is empty", "expected a header row"), write("t.csv", "")
+    ),
+    "header only": Case(
+        "train t.csv", ("t.csv: there is a header but no row below it",), write("t.csv", "smiles\n")
+    ),
+    "wrong SMILES column": Case(
+        "train t.csv --smiles-column smile",
+        ("t.csv", "unknown column 'smile'", "did you mean 'smiles'?", "(known: smiles, toxic)"),
+        write("t.csv", TABLE),
+    ),
+    "wrong label column": Case(
+        "train t.csv --label toxicity",
+        ("t.csv", "unknown column 'toxicity'", "did you mean 'toxic'?"),
+        write("t.csv", TABLE),
+    ),
+    "no SMILES column": Case(
+        "train t.csv", ("t.csv", "no column is called 'smiles'", "(columns: a, b)"),
+        write("t.csv", "a,b\nCC,1\n"),
+    ),
+    "unreadable SMILES": Case(
+        "train t.csv",
+        ("t.csv:12:", "'C1CC'", "1 of 11 rows", "leave them out with --skip-bad-rows"),
+        write("t.csv", TABLE + "C1CC,0\n"),
+    ),
+    "label that is no number": Case(
+        "train t.csv",
+        ("t.csv:12:", "label 'maybe' in column 'toxic' is not a number", "--skip-bad-rows"),
+        write("t.csv", TABLE + "CCCC,maybe\n"),
+    ),
+    "label out of range": Case(
+        "train t.csv --task binary",
+        ("t.csv:12:", "label '3' in column 'toxic' is not 0, 1 or empty", "--skip-bad-rows"),
+        write("t.csv", TABLE + "CCCC,3\n"),
+    ),
+    "too few rows": Case(
+        "train t.csv", ("t has no folds to train on", "at least 3 graphs", "got 2 graph(s)"),
+        write("t.csv", "smiles,toxic\nCC,0\nCO,1\n"),
+    ),
+    "NaN feature": Case(
+        "train set",
+        ("set/S_node_attributes.txt:2", "nan"),
+        tu_folder(node_attributes=TU["node_attributes"].replace("1, 2\n", "1, nan\n")),
+    ),
+    "edge to a missing node": Case(
+        "train set", ("set/S_A.txt:7", "edge 6, 9 names a missing node", "(nodes are 1..6)"),
+        tu_folder(A=TU["A"] + "6, 9\n"),
+    ),
+    "unknown dataset": Case(
+        "train MUTAGG", ("unknown dataset 'MUTAGG'", "did you mean 'MUTAG'?", "PROTEINS")
+    ),
+    "missing file": Case("train nowhere/t.csv", ("nowhere/t.csv: no such file",)),
+    "option for a CSV only": Case(
+        "train MUTAG --label toxic", ("--label is for a CSV, and 'MUTAG' is not one",)
+    ),
+    "unknown option": Case(
+        "train MUTAG -o hiden_dim=8", ("unknown option 'hiden_dim'", "did you mean 'hidden_dim'?")
+    ),
+    "option of the wrong type": Case(
+        "train MUTAG -o epochs=many", ("option epochs takes a whole number, got 'many'",)
+    ),
+    "option without a value": Case("train MUTAG -o lr", ("--option takes KEY=VALUE, got 'lr'",)),
+    "option that does not fit": Case(
+        "train MUTAG -o num_heads=3", ("width 128", "num_heads=3")
+    ),
+    "unknown flag": Case("train MUTAG --fold 3", ("--fold", "--folds")),
+    "unknown method": Case(
+        "train MUTAG --method gtm", ("unknown method 'gtm'", "did you mean 'gmt'?", "mean")
+    ),
+    "unknown device": Case(
+        "train MUTAG --device gpu", ("--device takes cpu, cuda or auto, got 'gpu'",)
+    ),
+    "device that is not here": Case(
+        "train MUTAG --device cuda:9", ("--device cuda:9", "use --device cpu")
+    ),
+    "folds out of range": Case("train MUTAG --folds 11", ("MUTAG has 10 fold(s)", "got 11")),
+    "no seeds": Case("train MUTAG --seeds 0", ("seeds must be at least 1, got 0",)),
+    "report of another kind": Case(
+        "train MUTAG --report r.pdf", ("--report writes .html or .md, got r.pdf",)
+    ),
+    "one JSON, two methods": Case(
+        "train MUTAG -m gmt -m mean --json", ("--json describes one method", "--method once")
+    ),
+    "learning rate that diverges": Case(
+        "train MUTAG -o lr=1e30 -o warmup_epochs=0 -o epochs=2 -o hidden_dim=8",
+        ("loss became nan in epoch 1 on MUTAG", "try a smaller lr than 1e+30"),
+    ),
+    "store with a broken line": Case(
+        "table runs", ("runs/rows.jsonl:1: not a row", "remove that line"),
+        lambda: (Path("runs").mkdir(), Path("runs/rows.jsonl").write_text("{oops\n{}\n")),
+    ),
+    "empty store": Case("table", ("runs/rows.jsonl holds no rows", "gmpool train records some")),
+    "no checkpoint": Case(
+        PREDICT, ("model is not a saved model: model.json is missing", "--save-model"),
+    ),
+    "unreadable checkpoint": Case(
+        PREDICT, ("model/model.safetensors cannot be read", "cut off", "train again"),
+        model_and_table(cut_off),
+    ),
+    "weights of another shape": Case(
+        PREDICT, ("model/model.safetensors does not fit the model", "train again"),
+        model_and_table(weights_of_another_model),
+    ),
+    "checkpoint of other features": Case(
+        PREDICT,
+        ("the model was trained on graphs with num_features = 3, but t has", "same features"),
+        lambda: (saved(classes()), Path("t.csv").write_text(TABLE)),
+    ),
+    "checkpoint of another version": Case(
+        PREDICT, ("model/model.json has format 9, this version of gmpool reads 2",),
+        model_and_table(lambda: Path("model/model.json").write_text('{"format": 9}')),
+    ),
+    "predictions that cannot be written": Case(
+        f"{PREDICT} --out nowhere/p.csv",
+        ("could not be written to nowhere/p.csv", "No such file or directory"),
+        model_and_table(),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_a_mistake_is_told(case: Case, gmpool_cli: Cli) -> None:
+    case.given()
+    said = gmpool_cli(*case.words.split())
+    assert said.code == 2
+    assert said.out == ""
+    for words in case.says:
+        assert words in said.err
+    assert "Traceback" not in said.err
+    assert not Path("runs/rows.jsonl").exists() or case.words.startswith("table")
+
+
+def test_debug_shows_the_traceback_and_the_message(gmpool_cli: Cli) -> None:
+    said = gmpool_cli("--debug", "train", "MUTAGG")
+    assert said.code == 2
+    assert "Traceback (most recent call last)" in said.err
+    assert "did you mean 'MUTAG'?" in said.err.splitlines()[-1]
+
+
+def test_nan_in_a_list_of_pyg_graphs() -> None:
+    graphs = rings_and_paths(4)
+    graphs[2].x[1, 0] = float("nan")
+    with pytest.raises(DataError, match=r"shapes: graph 2, node 1, node_float column 0: .*nan"):
+        PackedGraphs.from_pyg(graphs, name="shapes")
+
+
+def test_class_out_of_range_in_a_list_of_pyg_graphs() -> None:
+    graphs = rings_and_paths(4)
+    graphs[3].y = torch.tensor([-1])
+    with pytest.raises(DataError, match="graph 3, field y: class -1 is negative"):
+        PackedGraphs.from_pyg(graphs)
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_disk_full_when_the_model_is_saved(
+    gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "write_atomically", full_disk)
+    said = gmpool_cli("train", "MUTAG", "--folds", 1, *FLAGS, "--save-model", "model")
+    assert (said.code, said.out) == (2, "")
+    assert "the model could not be saved in model: [Errno 28] No space left on device" in said.err
+    assert "Free some space, or choose another folder" in said.err
+    assert "Traceback" not in said.err
+    assert len(Path("runs/rows.jsonl").read_text().splitlines()) == 1, "the run is recorded"
+
+
+def test_disk_full_when_a_row_is_recorded(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", full_disk)
+    said = gmpool_cli("train", "MUTAG", "--folds", 1, *FLAGS)
+    assert (said.code, said.out) == (2, "")
+    assert "could not be written to runs/rows.jsonl: [Errno 28] No space left" in said.err
+    assert "choose another folder with --store" in said.err
+    assert Path("runs/rows.jsonl").read_bytes() == b""
+
+
+def test_ctrl_c_while_training(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a signal to a process it is in engine/test_resume.py; here in the second of three runs."""
+    runs, true = [], jobs.train
+
+    def interrupted(*args: object, **options: object) -> object:
+        runs.append(options["seed"])
+        if len(runs) == 2:
+            raise KeyboardInterrupt
+        return true(*args, **options)
+
+    monkeypatch.setattr(jobs, "train", interrupted)
+    said = gmpool_cli("train", "MUTAG", "--folds", 3, *FLAGS, "--json")
+    assert (said.code, said.out) == (130, "")
+    assert "stopped: 1 of 3 runs are recorded in runs" in said.err
+    assert "the same command goes on from there" in said.err
+    assert said.err.count("stopped") == 1
+    assert "Traceback" not in said.err
+
+
+def test_ctrl_c_anywhere_else(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gmpool.cli.arguments.load", interrupted)
+    said = gmpool_cli("train", "MUTAG")
+    assert (said.code, said.out, said.err.strip()) == (130, "", "stopped")

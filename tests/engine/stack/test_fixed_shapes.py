@@ -1,0 +1,110 @@
+"""Methods of fixed shape: nothing is read back, and what fills up a batch changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from graphs import random_batch
+from small_sets import classes, split
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch_geometric.data import Data
+
+from gmpool.config import ModelConfig
+from gmpool.data import GraphBatch, PackedGraphs
+from gmpool.data.fixed_batch import Bounds, FixedBatches
+from gmpool.engine.stack.replicas import Replicas
+from gmpool.engine.train import first_model
+from gmpool.pool import METHODS
+from gmpool.tasks.classify.model import GraphModel
+
+FIXED = [name for name in METHODS if METHODS[name].fixed_shapes]
+SELECTION = ["topk", "sagpool", "sagpool-global"]
+SIZES = [1, 9, 4, 1, 13, 2, 7, 1]
+
+
+def two_models(graphs: PackedGraphs, method: str, conv: str = "gcn") -> list[GraphModel]:
+    config = ModelConfig(method=method, hidden_dim=6, num_layers=3, conv=conv, dropout=0.0)
+    return [first_model(graphs, split(graphs.num_graphs), config, seed) for seed in range(2)]
+
+
+@pytest.mark.parametrize("method", FIXED)
+def test_no_value_is_read_back(method: str) -> None:
+    """Tensors without values raise an error where a value, or a shape made of values, is wanted:
+    what works on them can be captured."""
+    graphs, mode = classes(), FakeTensorMode()
+    replicas = Replicas(two_models(graphs, method), torch.device("cpu"))
+    batches = FixedBatches(graphs, plain=True)
+    ids = torch.tensor([[0, 1, 2, 3], [5, 6, 7, batches.empty]])
+    batch = batches.make(ids, batches.bounds(ids))
+
+    def without_values(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {name: mode.from_tensor(tensor) for name, tensor in tensors.items()}
+
+    shape = replicas.weights.shape
+    replicas.weights = mode.from_tensor(replicas.weights)
+    replicas.buffers = without_values(replicas.buffers)
+    with mode:
+        losses, gradients = replicas.gradients(batch.with_(without_values(batch.tensors())))
+    assert losses.shape == (2,)
+    assert gradients.shape == shape
+
+
+def odd_graphs() -> PackedGraphs:
+    """Of one node, and of others; nodes without edges."""
+    made = []
+    for number, n in enumerate(SIZES):
+        one = random_batch([n], 3, seed=number, density=0.4, dtype=torch.float32)
+        made.append(Data(x=one.x, edge_index=one.edge_index, y=torch.tensor([number % 2])))
+    return PackedGraphs.from_pyg(made, name="odd")
+
+
+def molecules() -> PackedGraphs:
+    """Without symmetry, for rounding must not decide which of two equal atoms stays."""
+    pytest.importorskip("rdkit")
+    smiles = ["C", "CCO", "CC(=O)O", "NCC=O", "CCCl", "C#N", "CNCC(=O)CCl", "CN"]
+    return PackedGraphs.from_smiles(smiles, torch.tensor([0, 1] * 4), task="multiclass")
+
+
+@pytest.mark.parametrize("conv", ["gcn", "gin"])
+@pytest.mark.parametrize("make", [odd_graphs, molecules])
+@pytest.mark.parametrize("method", SELECTION)
+def test_selections_in_fixed_batches_are_those_of_ragged_ones(
+    method: str, make: Callable[[], PackedGraphs], conv: str
+) -> None:
+    """Losses, predictions and gradients, at three levels, in float64."""
+    graphs = make()
+    models = [model.double() for model in two_models(graphs, method, conv)]
+    batches = FixedBatches(graphs, plain=True)
+    batches.x = batches.x.double()
+    if batches.attr is not None:
+        batches.attr = batches.attr.double()
+    replicas = Replicas(models, torch.device("cpu"))
+    none = batches.empty
+    ids = torch.tensor([[0, 1, 2, 3, 4], [5, 7, 6, none, none]])
+    for slack in (0, 11):
+        batch = batches.make(ids, Bounds(*(n + slack for n in batches.bounds(ids))))
+        losses, gradients = replicas.gradients(batch)
+        out, _ = replicas.predict(batch)
+        for r, model in enumerate(models):
+            loss, alone = _alone(model, GraphBatch(graphs, ids[r][ids[r] != none]))
+            torch.testing.assert_close(out[r, : len(alone)], alone)
+            torch.testing.assert_close(losses[r], loss)
+            for name, parameter in model.named_parameters():
+                found = replicas.by_name(gradients)[f"model.{name}"][r]
+                expected = 0 * parameter if parameter.grad is None else parameter.grad
+                torch.testing.assert_close(found, expected, atol=1e-9, rtol=1e-6)
+
+
+def _alone(model: GraphModel, batch: GraphBatch) -> tuple[Tensor, Tensor]:
+    """(loss, predictions); leaves gradients in the model."""
+    batch.x = batch.x.double()
+    if batch.edge_attr is not None:
+        batch.edge_attr = batch.edge_attr.double()
+    model.zero_grad()
+    out, _ = model(batch)
+    loss = model.loss(out, batch.y)
+    loss.backward()
+    return loss.detach(), out.detach()

@@ -1,0 +1,70 @@
+"""Images of graphs against the dense product with the map, by slots and by a sort."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from graphs import random_batch
+
+from gmpool.graph import merged as module
+from gmpool.graph.edges import Adjacency
+from gmpool.graph.merged import image, image_reference
+from gmpool.ops.segment import Segments
+
+
+def merged(
+    sizes: list[int], directed: bool, weighted: bool
+) -> tuple[Adjacency, torch.Tensor, Segments]:
+    """A batch with some loops, in a mixed order, with nodes merged at random in their graphs."""
+    batch = random_batch(sizes, 2, directed=directed, weighted=weighted)
+    N = len(batch.x)
+    loops = torch.arange(0, N, 3).expand(2, -1)
+    edge_index = torch.cat([batch.edge_index, loops], 1)
+    weight = None
+    if weighted:
+        weight = torch.cat([batch.weight, torch.ones(loops.shape[1], dtype=torch.float64)])
+        weight.requires_grad_()
+    generator = torch.Generator().manual_seed(0)
+    order = torch.randperm(N, generator=generator)
+    edge_index, graph = order.argsort()[edge_index], batch.batch[order]
+    part = graph * 4 + torch.randint(4, (N,), generator=generator)
+    names, cluster = torch.unique(part, return_inverse=True)
+    scramble = torch.randperm(len(names), generator=generator)
+    graph_of = torch.empty(len(names), dtype=torch.long)
+    graph_of[scramble] = names // 4
+    rows = Segments.from_batch(graph_of, len(names), None, len(sizes))
+    return Adjacency.from_edge_index(edge_index, N, weight)[0], scramble[cluster], rows
+
+
+@pytest.mark.parametrize("by_sort", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("sizes", [[9, 1, 0, 12, 5], [1, 1], [0]])
+def test_image_equals_the_reference(
+    sizes: list[int],
+    directed: bool,
+    weighted: bool,
+    by_sort: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if by_sort:
+        monkeypatch.setattr(module, "FEW_SLOTS", -1)
+        monkeypatch.setattr(module, "SLOTS_PER_EDGE", 0)
+    adjacency, cluster, rows = merged(sizes, directed, weighted)
+    coarse = image(adjacency, cluster, rows)
+    expected = image_reference(adjacency, cluster, rows)
+    M = len(rows.batch)
+    eye = torch.eye(M, dtype=torch.float64)
+    torch.testing.assert_close(coarse.matmul(eye), expected, atol=1e-12, rtol=1e-12)
+    back = coarse.weight
+    if back is not None:
+        back = back.index_select(0, coarse.pattern.to_t)
+    turned = Adjacency(coarse.pattern.transposed, back).matmul(eye)
+    torch.testing.assert_close(turned, expected.t(), atol=1e-12, rtol=1e-12)
+    pairs = list(zip(coarse.pattern.rows.tolist(), coarse.pattern.col.tolist(), strict=True))
+    assert pairs == sorted(set(pairs))
+    if adjacency.weight is not None and pairs:
+        probe = torch.randn(M, M, dtype=torch.float64)
+        (found,) = torch.autograd.grad((coarse.matmul(eye) * probe).sum(), adjacency.weight)
+        (wanted,) = torch.autograd.grad((expected * probe).sum(), adjacency.weight)
+        torch.testing.assert_close(found, wanted, atol=1e-12, rtol=1e-12)
