@@ -1,4 +1,4 @@
-"""The command line: `gmpool train | run | predict | reconstruct | table | list | bench`."""
+"""The command line: a command per task that has one, `run`, `table`, `predict`, `list`, …"""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typer.core import TyperGroup
 import gmpool
 from gmpool.cli.bench import bench
 from gmpool.cli.console import INTERRUPTED, err, out, say
+from gmpool.cli.do_task import command_of
 from gmpool.cli.listing import listing
 from gmpool.cli.predict import predict
-from gmpool.cli.reconstruct import reconstruct
 from gmpool.cli.run import run
+from gmpool.cli.store import store
 from gmpool.cli.table import table
-from gmpool.cli.train import train
 from gmpool.errors import UserError
+from gmpool.tasks.task import TASKS
 
 
 class Commands(TyperGroup):
@@ -40,9 +41,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (train, run, predict, reconstruct, table, bench):
+for task in (TASKS[name] for name in TASKS):
+    if task.verb is not None:
+        app.command(task.verb)(command_of(task))
+for command in (run, table, predict, bench):
     app.command()(command)
 app.command("list")(listing)
+app.add_typer(store, name="store")
 
 
 def _version(wanted: bool) -> None:

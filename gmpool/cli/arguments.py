@@ -1,18 +1,17 @@
-"""What the commands are given: options they share, and words turned into data and settings."""
+"""What the commands are given: options they share, and words turned into devices and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import typer
 
-from gmpool.data import CATALOGUE, Dataset, PackedGraphs, load, load_table
-from gmpool.data.sources.table import SUFFIXES
-from gmpool.data.sources.tu import read_tu
-from gmpool.engine.executors.processes import usable_cores
+from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Executor
+from gmpool.engine.executors.processes import Processes, usable_cores
+from gmpool.engine.executors.stacked import Stacked
 from gmpool.errors import UserError
 
 DataRoot = Annotated[
@@ -21,13 +20,7 @@ DataRoot = Annotated[
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 StoreOption = Annotated[Path, typer.Option("--store", help="Folder of the run store.")]
-SmilesOption = Annotated[
-    str | None, typer.Option("--smiles-column", help="CSV: the column with SMILES.")
-]
-SkipOption = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="CSV: leave unusable rows out instead of stopping.")
-]
-
+DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda, or auto.")]
 ReplicasOption = Annotated[
     str | None,
     typer.Option(
@@ -42,45 +35,22 @@ WorkersOption = Annotated[
         help="CPU: so many runs at a time, each in a process with one thread; auto: one per core.",
     ),
 ]
+SideBySideOption = Annotated[
+    int | None,
+    typer.Option(help="GPU: so many programs at a time, of any runs; their small kernels overlap."),
+]
 Tf32Flag = Annotated[
     bool, typer.Option("--tf32", help="Let a GPU multiply with 10 bits of mantissa: faster.")
 ]
-
-# The option that sets each argument of load_table, for messages.
-_FLAGS = {
-    "smiles_column": "--smiles-column",
-    "label_columns": "--label",
-    "task": "--task",
-    "split_column": "--split-column",
-    "skip_bad_rows": "--skip-bad-rows",
-}
-
-
-def labelled_data(name: str, root: Path | None, table: Mapping[str, Any]) -> Dataset:
-    """A dataset by name or path; the options of a table are refused where they do not apply."""
-    if name.endswith(SUFFIXES):
-        return load_table(name, **table)
-    _refuse(name, table)
-    return load(name, root)
-
-
-def new_graphs(
-    name: str, root: Path | None, table: Mapping[str, Any]
-) -> tuple[PackedGraphs, tuple[str, ...]]:
-    """Graphs to predict on, whose labels are not read, and the rows of a table left out."""
-    if name.endswith(SUFFIXES):
-        dataset = load_table(name, label_columns=(), **table)
-        return dataset.graphs, dataset.skipped
-    _refuse(name, table)
-    if name not in CATALOGUE and (Path(name).is_dir() or name.endswith(".zip")):
-        return read_tu(name, labelled=False), ()
-    return load(name, root).graphs, ()
-
-
-def _refuse(name: str, table: Mapping[str, Any]) -> None:
-    for key, value in table.items():
-        if value:
-            raise UserError(f"{_FLAGS[key]} is for a CSV, and {name!r} is not one")
+KeepFlag = Annotated[
+    bool,
+    typer.Option("--keep-models", help="Keep the weights of every run in models/ of the store."),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", help="Write the table to this .md, .tex, .csv, .json or .html file."),
+]
+PlotsOption = Annotated[Path | None, typer.Option("--plots", help="Write pictures to this folder.")]
 
 
 def usable_device(name: str) -> str:
@@ -99,37 +69,50 @@ def usable_device(name: str) -> str:
     return name
 
 
-def replicas_wanted(given: str | None, device: str) -> int | None:
-    """How many runs are one program; None: as many as fit."""
-    if given is None:
-        return 1 if device == "cpu" else None
+def executor_for(
+    device: str,
+    replicas: str | None,
+    workers: str | None,
+    side_by_side: int | None = None,
+    tf32: bool = False,
+) -> Executor:
+    """The way to run that the options ask for. device: one that is usable."""
+    if tf32 and device == "cpu":
+        raise UserError("--tf32 is for a GPU; this runs on the CPU")
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    if side_by_side is not None:
+        _check_side_by_side(side_by_side, device, replicas)
+    if workers is not None:
+        if device != "cpu":
+            raise UserError(
+                f"--workers is for the CPU; this runs on {device}: use --replicas there"
+            )
+        if replicas is not None:
+            raise UserError(
+                "--workers and --replicas are two ways to do many runs at once: take one"
+            )
+        count = _number("--workers", workers) or usable_cores()
+        return Processes(count) if count > 1 else Alone(device)
+    together = _number("--replicas", replicas or ("1" if device == "cpu" else "auto"))
+    return Alone(device) if together == 1 else Stacked(device, together, side_by_side)
+
+
+def _number(flag: str, given: str) -> int | None:
+    """A number, or None for auto."""
     if given == "auto":
         return None
     if not given.isdecimal() or int(given) < 1:
-        raise UserError(f"--replicas takes auto or a number from 1 on, got {given!r}")
+        raise UserError(f"{flag} takes auto or a number from 1 on, got {given!r}")
     return int(given)
 
 
-def workers_wanted(given: str | None, device: str, replicas: str | None) -> int:
-    """How many processes do runs; 1: this one does them all."""
-    if given is None:
-        return 1
-    if device != "cpu":
-        raise UserError(f"--workers is for the CPU; this runs on {device}: use --replicas there")
-    if replicas is not None:
-        raise UserError("--workers and --replicas are two ways to do many runs at once: take one")
-    if given == "auto":
-        return usable_cores()
-    if not given.isdecimal() or int(given) < 1:
-        raise UserError(f"--workers takes auto or a number from 1 on, got {given!r}")
-    return int(given)
-
-
-def allow_tf32(wanted: bool, device: str) -> None:
-    """Whether float32 products on a GPU may be rounded to tf32."""
-    if wanted and device == "cpu":
-        raise UserError("--tf32 is for a GPU; this runs on the CPU")
-    torch.backends.cuda.matmul.allow_tf32 = wanted
+def _check_side_by_side(programs: int, device: str, replicas: str | None) -> None:
+    if programs < 1:
+        raise UserError(f"--side-by-side takes a number from 1 on, got {programs}")
+    if device == "cpu":
+        raise UserError("--side-by-side is for a GPU; this runs on the CPU")
+    if replicas == "1":
+        raise UserError("--side-by-side is for stacks, and --replicas 1 makes none: leave one out")
 
 
 def settings_from(options: list[str], flag: str = "--option") -> dict[str, str]:

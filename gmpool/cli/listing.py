@@ -11,15 +11,15 @@ from rich.table import Table
 
 from gmpool.cli.arguments import JsonFlag
 from gmpool.cli.console import out
-from gmpool.config import AUTHORS
 from gmpool.data import CATALOGUE
 from gmpool.engine.plan import Plan, read_plan, shipped_plans
-from gmpool.pool import METHODS, method_options, method_summary
+from gmpool.tasks.task import TASKS
 
 
 class Listing(StrEnum):
     datasets = "datasets"
     methods = "methods"
+    tasks = "tasks"
     presets = "presets"
     plans = "plans"
 
@@ -28,28 +28,8 @@ def listing(
     what: Annotated[Listing, typer.Argument(help="What to list.")],
     json_: JsonFlag = False,
 ) -> None:
-    """List datasets, pooling methods, the published settings, or the plans that come along."""
-    rows: list[dict[str, Any]]
-    if what is Listing.datasets:
-        rows = [
-            {"name": name, "graphs": e.graphs, "outputs": e.outputs, "nodes": e.mean_nodes,
-             "about": e.about}
-            for name, e in CATALOGUE.items()
-        ]  # fmt: skip
-    elif what is Listing.methods:
-        rows = [
-            {
-                "name": name,
-                "architecture": METHODS[name].architecture,
-                "about": method_summary(name),
-                "options": method_options(name),
-            }
-            for name in METHODS
-        ]
-    elif what is Listing.plans:
-        rows = [_plan_row(read_plan(name)) for name in shipped_plans()]
-    else:
-        rows = [{"dataset": name, "settings": dict(values)} for name, values in AUTHORS.items()]
+    """List datasets, tasks, their methods and published settings, or the plans that come along."""
+    rows = _ROWS[what]()
     if json_:
         print(json.dumps(rows))
         return
@@ -59,12 +39,69 @@ def listing(
     out.print(shown)
 
 
+def _datasets() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "graphs": e.graphs,
+            "outputs": e.outputs,
+            "nodes": e.mean_nodes,
+            "about": e.about,
+        }
+        for name, e in CATALOGUE.items()
+    ]
+
+
+def _methods() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "task": task.name,
+            "about": task.about(name),
+            "options": {key: option.default for key, option in task.options(name).items()},
+        }
+        for task in (TASKS[name] for name in TASKS)
+        for name in task.methods()
+    ]
+
+
+def _tasks() -> list[dict[str, Any]]:
+    found = [TASKS[name] for name in TASKS]
+    return [
+        {"name": t.name, "command": t.verb or "", "about": (t.__doc__ or "").split("\n")[0]}
+        for t in found
+    ]
+
+
+def _presets() -> list[dict[str, Any]]:
+    return [
+        {"task": task.name, "dataset": name, "settings": dict(values)}
+        for task in (TASKS[name] for name in TASKS)
+        for name, values in task.presets.items()
+    ]
+
+
+def _plans() -> list[dict[str, Any]]:
+    return [_plan_row(read_plan(name)) for name in shipped_plans()]
+
+
 def _plan_row(plan: Plan) -> dict[str, Any]:
-    runs = sum(cell.runs for cell in plan.cells())
     return {
-        "name": plan.name, "about": plan.title, "lines": len(plan.lines),
-        "datasets": len(plan.datasets), "runs": runs,
-    }  # fmt: skip
+        "name": plan.name,
+        "about": plan.title,
+        "lines": len(plan.lines),
+        "datasets": len(plan.datasets),
+        "runs": sum(len(job.runs) for job in plan.jobs()),
+    }
+
+
+_ROWS = {
+    Listing.datasets: _datasets,
+    Listing.methods: _methods,
+    Listing.tasks: _tasks,
+    Listing.presets: _presets,
+    Listing.plans: _plans,
+}
 
 
 def _words(value: Any) -> str:

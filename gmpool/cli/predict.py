@@ -11,12 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from gmpool.cli.arguments import DataRoot, SkipOption, SmilesOption, new_graphs
+from gmpool.cli.arguments import DataRoot, DeviceOption, usable_device
 from gmpool.cli.console import say, say_left_out
 from gmpool.engine.checkpoint import load_model
 from gmpool.errors import UserError
-from gmpool.tasks.classify.predict import predict as predict_graphs
-from gmpool.tasks.classify.predict import prediction_columns
 
 
 def predict(
@@ -26,32 +24,38 @@ def predict(
         Path | None, typer.Option("--out", help="CSV to write; default: standard output.")
     ] = None,
     data: DataRoot = None,
-    smiles_column: SmilesOption = None,
-    skip_bad_rows: SkipOption = False,
+    device: DeviceOption = "auto",
+    smiles_column: Annotated[
+        str | None, typer.Option("--smiles-column", help="CSV: the column with SMILES.")
+    ] = None,
+    skip_bad_rows: Annotated[
+        bool,
+        typer.Option("--skip-bad-rows", help="CSV: leave unusable rows out instead of stopping."),
+    ] = False,
 ) -> None:
     """Apply a trained model to new data and write one CSV row per graph."""
-    trained, _ = load_model(model)
-    table = {"smiles_column": smiles_column, "skip_bad_rows": skip_bad_rows}
-    graphs, skipped = new_graphs(dataset, data, table)
-    say_left_out(skipped)
-    scores = predict_graphs(trained, graphs)
-    names = graphs.graph_names or [str(i) for i in range(graphs.num_graphs)]
-    header = ["graph", *prediction_columns(trained)]
-    classes = trained.shape.class_names if trained.shape.task == "multiclass" else ()
-    if classes:
-        header.insert(1, "class")
+    saved = load_model(model)
+    found = saved.task.predict(
+        saved.model,
+        dataset,
+        data,
+        device=usable_device(device),
+        smiles_column=smiles_column,
+        skip_bad_rows=skip_bad_rows,
+    )
+    say_left_out(found.skipped)
+    count = 0
     try:
         with _csv_target(output) as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            for name, row in zip(names, scores.tolist(), strict=True):
-                best = [classes[row.index(max(row))]] if classes else []
-                writer.writerow([name, *best, *(f"{value:.6g}" for value in row)])
+            writer.writerow(found.columns)
+            for count, row in enumerate(found.rows, start=1):
+                writer.writerow(row)
     except OSError as error:
         target = output or "standard output"
         raise UserError(f"the predictions could not be written to {target}: {error}") from error
     if output is not None:
-        say(f"{len(names)} predictions: {output}")
+        say(f"{count} predictions: {output}")
 
 
 @contextmanager

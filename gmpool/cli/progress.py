@@ -14,13 +14,13 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from gmpool.config import AutoencoderConfig, RunSpec
-from gmpool.engine.store import Row
+from gmpool.engine.job import Job, Run
 from gmpool.engine.train import Epoch
+from gmpool.record import Row
 
 
 class ProgressBars:
-    """A watcher of `run_jobs`: bars on a terminal, and a line per finished run anywhere."""
+    """A watcher of runs: bars on a terminal, and a line per finished run anywhere."""
 
     def __init__(self, console: Console, total_runs: int) -> None:
         self.console = console
@@ -44,9 +44,9 @@ class ProgressBars:
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def run_started(self, spec: RunSpec) -> Callable[[Epoch], None]:
-        name = f"{_line(spec)} seed {spec.seed}{_fold(spec, ' fold {}')}"
-        self.progress.reset(self.epochs, total=spec.train.epochs, description=name, visible=True)
+    def run_started(self, job: Job, run: Run) -> Callable[[Epoch], None]:
+        name = f"{_line(job)} seed {run.seed}{_fold(job, run, ' fold {}')}"
+        self.progress.reset(self.epochs, total=job.train.epochs, description=name, visible=True)
 
         def on_epoch(epoch: Epoch) -> None:
             note = f"valid {_score(epoch.valid_metric)}, loss {_score(epoch.valid_loss)}"
@@ -54,11 +54,10 @@ class ProgressBars:
 
         return on_epoch
 
-    def stack_started(self, specs: Sequence[RunSpec]) -> Callable[[int, int], None]:
+    def stack_started(self, job: Job, runs: Sequence[Run]) -> Callable[[int, int], None]:
         """A bar of its own: stacks run side by side."""
-        most = max(spec.train.epochs for spec in specs)
-        name = f"{_line(specs[0])} on {escape(specs[0].dataset)}, {len(specs)} runs as one"
-        bar = self.progress.add_task(name, total=most, note="")
+        name = f"{_line(job)} on {escape(job.name)}, {len(runs)} runs as one"
+        bar = self.progress.add_task(name, total=job.train.epochs, note="")
 
         def on_epoch(epoch: int, running: int) -> None:
             if running:
@@ -71,13 +70,13 @@ class ProgressBars:
     def note(self, text: str) -> None:
         self.console.print(text, soft_wrap=True)
 
-    def run_finished(self, spec: RunSpec, row: Row, *, reused: bool) -> None:
+    def run_finished(self, job: Job, run: Run, row: Row, *, reused: bool) -> None:
         self.progress.advance(self.runs)
-        score = "undefined" if row["test"] is None else _score(row["test"])
-        how = "recorded before" if reused else f"{row['epochs']} epochs, {row['seconds']:.1f} s"
+        score = "undefined" if row.test is None else _score(row.test)
+        how = "recorded before" if reused else f"{row.epochs} epochs, {row.seconds:.1f} s"
         self.console.print(
-            f"{_line(spec)} on {escape(spec.dataset)}  seed {spec.seed}  "
-            f"{_fold(spec, 'fold {:2d}  ')}test {row['metric']} {score}  [dim]({how})[/]",
+            f"{_line(job)} on {escape(job.name)}  seed {run.seed}  "
+            f"{_fold(job, run, 'fold {:2d}  ')}test {row.metric} {score}  [dim]({how})[/]",
             markup=True,
             emoji=False,
             highlight=False,
@@ -85,17 +84,13 @@ class ProgressBars:
         )
 
 
-def _line(spec: RunSpec) -> str:
-    """A method, and of a reconstruction what else its lines are told apart by."""
-    model = spec.model
-    if isinstance(model, AutoencoderConfig):
-        return f"{model.method} {model.ratio:.0%} min {model.objective}"
-    return model.method
+def _line(job: Job) -> str:
+    return escape(job.task.label(job.model))
 
 
-def _fold(spec: RunSpec, words: str) -> str:
-    """Which fold; a reconstruction has but one split."""
-    return "" if spec.task == "reconstruct" else words.format(spec.fold)
+def _fold(job: Job, run: Run, words: str) -> str:
+    """Which fold, where there are several."""
+    return words.format(run.fold) if len(job.card.split_digests) > 1 else ""
 
 
 def _score(value: float) -> str:

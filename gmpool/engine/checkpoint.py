@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from gmpool.atomic_files import write_atomically
-from gmpool.config import AutoencoderConfig, ModelConfig
 from gmpool.errors import CheckpointError, UserError
-from gmpool.tasks.classify.model import GraphModel
-from gmpool.tasks.reconstruct.model import Autoencoder
-from gmpool.tasks.shape import DataShape
+from gmpool.record import Row
+from gmpool.tasks.task import DEFAULT, TASKS, Task
 from gmpool.tasks.trainable import Trainable
 
-FORMAT = 2
+FORMAT = 3
+READABLE = (2, 3)
+"""Format 2 did not say the task, and was mostly of the default one."""
 WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
 AGAIN = "copy the folder again, or train again"
 
 
-def save_model(model: Trainable, folder: Path, about: dict[str, Any]) -> None:
+def save_model(task: Task, model: Trainable, folder: str | Path, about: Mapping[str, Any]) -> None:
     """Write folder/model.safetensors and folder/model.json; `about` is kept for the reader."""
+    folder = Path(folder)
     description = {
         "format": FORMAT,
+        "task": task.name,
         "shape": model.shape.to_json(),
         "model": asdict(model.config),
-        "about": about,
+        "about": dict(about),
     }
     weights = {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}
     text = json.dumps(description, indent=1) + "\n"
@@ -44,22 +46,20 @@ def save_model(model: Trainable, folder: Path, about: dict[str, Any]) -> None:
         ) from error
 
 
-M = TypeVar("M", bound=Trainable)
+def is_saved(folder: Path) -> bool:
+    return (folder / WEIGHTS).is_file() and (folder / DESCRIPTION).is_file()
 
 
-def load_model(folder: Path) -> tuple[GraphModel, dict[str, Any]]:
-    """The model, and the description that was saved with it."""
-    return _load(folder, lambda shape, model: GraphModel(shape, ModelConfig(**model)))
+class Saved(NamedTuple):
+    """A model, the task it is of, and the description that was saved with it."""
+
+    task: Task
+    model: Any
+    description: dict[str, Any]
 
 
-def load_autoencoder(folder: Path) -> tuple[Autoencoder, dict[str, Any]]:
-    """The same for a model that rebuilds graphs."""
-    return _load(folder, lambda shape, model: Autoencoder(shape, AutoencoderConfig(**model)))
-
-
-def _load(
-    folder: Path, build: Callable[[DataShape, dict[str, Any]], M]
-) -> tuple[M, dict[str, Any]]:
+def load_model(folder: str | Path) -> Saved:
+    folder = Path(folder)
     for name in (DESCRIPTION, WEIGHTS):
         if not (folder / name).is_file():
             raise CheckpointError(
@@ -69,8 +69,8 @@ def _load(
     try:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         _check_format(description["format"], folder / DESCRIPTION)
-        shape = DataShape.from_json(description["shape"])
-        model = build(shape, description["model"])
+        task = TASKS[description.get("task", DEFAULT)]
+        model = task.rebuild(description["shape"], description["model"])
     except CheckpointError:
         raise
     except KeyError as error:
@@ -80,11 +80,16 @@ def _load(
     except (ValueError, TypeError, RuntimeError, UserError) as error:
         raise CheckpointError(f"{folder / DESCRIPTION} cannot be read: {error}; {AGAIN}") from error
     load_weights(model, folder / WEIGHTS)
-    return model, description
+    return Saved(task, model, description)
+
+
+def kept_model(folder: Path) -> Callable[[Row], Any]:
+    """Finds the models that a store has kept, one folder per key; None where there is none."""
+    return lambda row: load_model(folder / row.key).model if is_saved(folder / row.key) else None
 
 
 def _check_format(found: object, path: Path) -> None:
-    if found != FORMAT:
+    if found not in READABLE:
         raise CheckpointError(
             f"{path} has format {found!r}, this version of gmpool reads {FORMAT}; use the version "
             f"that wrote it, or train again"

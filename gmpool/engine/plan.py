@@ -1,29 +1,36 @@
 """A plan: lines of a table (methods with options) × sets × seeds × folds, written in TOML.
 
 The plans that come with the package are in `gmpool/plans`. An option counts in the order
-published settings < [options] < [dataset_options.NAME] < options of a line. A plan of
-reconstructions has each of its lines once for every ratio and objective it names.
+published settings < [options] < [dataset_options.NAME] < options of a line. A task may let a plan
+name several values of an option: then each line is there once for each of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from gmpool.config import AutoencoderConfig, ModelConfig, TrainConfig
-from gmpool.data import CATALOGUE, Dataset, load
-from gmpool.data.sources.generated import PAPER_GRAPHS
-from gmpool.engine.cell import Cell, Line
-from gmpool.engine.cross_validate import require_folds, settings_of
+from gmpool.engine.job import Job, Recorded
 from gmpool.engine.plan_file import read_toml
 from gmpool.errors import UserError, unknown
-from gmpool.tasks.reconstruct.data import reconstruct_data
-from gmpool.tasks.reconstruct.settings import reconstruct_settings
+from gmpool.record import Row
+from gmpool.report.comparison import Cell
+from gmpool.tasks.task import DEFAULT, TASKS, Asked, Task, task_of
 
 SHIPPED = Path(__file__).resolve().parents[1] / "plans"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: a method with options over the published settings."""
+
+    label: str
+    """What the table calls it; the method's name where the plan says nothing."""
+    method: str
+    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Plan:
     name: str
     """The stem of the file."""
     title: str
+    task: Task
     datasets: tuple[str, ...]
     lines: tuple[Line, ...]
     seeds: int
@@ -40,60 +48,78 @@ class Plan:
     folds: int | None
     """So many of each set's folds, or all that it has; none: all."""
     dataset_options: Mapping[str, Mapping[str, Any]]
-    paper: str | None
-    """Which of the paper's tables stands beside: test, valid, ablation or leaderboard."""
-    part: str
-    """Which score the table shows: test or valid."""
+    header: Mapping[str, Any] = field(default_factory=dict)
+    """Keys that mean something to the task's table alone."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """For every line on every set."""
-    own: Mapping[str, Dataset] = field(default_factory=dict)
-    """The user's own sets, and graphs that are made on the spot, by name."""
-    task: str = "classify"
-    """What is done with the sets: classify or reconstruct."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """The user's own sets, which are open, by name."""
 
-    def cells(self) -> list[Cell]:
-        """Line by line. Of named sets no data are needed."""
-        return [self._cell(line, dataset) for line in self.lines for dataset in self.datasets]
+    def jobs(self) -> list[Job]:
+        """Line by line. Of sets with a name no data are needed."""
+        return [self._job(line, dataset) for line in self.lines for dataset in self.datasets]
 
-    def _cell(self, line: Line, dataset: str) -> Cell:
+    def _job(self, line: Line, dataset: str) -> Job:
         layers = (self.options, self.dataset_options.get(dataset, {}), line.options)
-        options = {key: value for layer in layers for key, value in _flat(layer).items()}
         try:
-            model, train = self._settings(dataset, line.method, options)
+            task = task_of(self.task.family, line.method)
+            own = self.own.get(dataset)
+            card = task.card(dataset) if own is None else task.card_of(own)
+            assert card is not None, "a set that is not the user's own has a name"
+            flat = {k: v for layer in layers for k, v in _flat(layer, task).items()}
+            most = len(card.split_digests)
+            folds = None if self.folds is None else min(self.folds, most)
+            job = Job.planned(task, card, line.method, flat, self.seeds, self.first_seed, folds)
         except UserError as error:
             raise UserError(f"line {line.label!r} on {dataset}: {error}") from error
-        has = self.folds_of(dataset)
-        return Cell(
-            line=line,
-            dataset=dataset,
-            model=model,
-            train=train,
-            seeds=tuple(range(self.first_seed, self.first_seed + self.seeds)),
-            folds=has if self.folds is None else min(self.folds, has),
-            own=self.own.get(dataset),
+        return replace(job, label=line.label, changed=bool(line.options), dataset=own)
+
+    def part(self, datasets: list[str], methods: list[str], seeds: int | None = None) -> Plan:
+        """What --dataset, --method and --seeds leave of it."""
+        names = {name for line in self.lines for name in (line.label, line.method)}
+        known: Any
+        for flag, given, known in (
+            ("dataset", datasets, self.datasets),
+            ("method", methods, names),
+        ):
+            for name in given:
+                if name not in known:
+                    raise UserError(f"--{flag}: {unknown(f'{flag} of the plan', name, known)}")
+        if seeds is not None and seeds < 1:
+            raise UserError(f"--seeds must be at least 1, got {seeds}")
+        return replace(
+            self,
+            datasets=tuple(d for d in self.datasets if d in datasets or not datasets),
+            lines=tuple(x for x in self.lines if not methods or {x.label, x.method} & set(methods)),
+            seeds=self.seeds if seeds is None else seeds,
         )
 
-    def _settings(
-        self, dataset: str, method: str, options: Mapping[str, Any]
-    ) -> tuple[ModelConfig | AutoencoderConfig, TrainConfig]:
-        if self.task == "classify":
-            return settings_of(dataset, method, options)
-        one_graph = dataset in self.own and self.own[dataset].graphs.num_graphs == 1
-        return reconstruct_settings(method, options, one_graph=one_graph)
-
-    def folds_of(self, dataset: str) -> int:
-        """How many folds a set has; a reconstruction has one split."""
-        if self.task == "reconstruct":
-            return 1
-        if dataset in self.own:
-            return len(self.own[dataset].folds)
-        return 10 if CATALOGUE[dataset].kind == "tu" else 1
+    def asked(self, recorded: Recorded, kept: Kept | None = None) -> Asked:
+        """What its table is to show of the rows that are recorded."""
+        cells = cells_of(self.jobs(), recorded)
+        return Asked(self.name, self.title, cells, self.seeds, self.header, kept)
 
 
-_NOT_OF_METHODS = {f.name for cls in (ModelConfig, TrainConfig) for f in fields(cls)}
+Kept = Callable[[Row], Any]
 
 
-def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
+def cells_of(jobs: Sequence[Job], recorded: Recorded) -> list[Cell]:
+    """Jobs with what is recorded of them."""
+    return [
+        Cell(
+            label=job.label,
+            method=job.model.method,
+            dataset=job.name,
+            asked=len(job.runs),
+            rows=recorded.of(job),
+            left_out=recorded.left_out(job),
+            changed=job.changed,
+        )
+        for job in jobs
+    ]
+
+
+def _flat(options: Mapping[str, Any], task: Task) -> dict[str, Any]:
     """One spelling per option: pool.conv = "gin" is a table in TOML, and pool.K is K unless K
     alone means something else, as conv does."""
     flat = {key: value for key, value in options.items() if key != "pool"}
@@ -102,8 +128,9 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
         raise UserError(f'option pool takes a table such as pool.conv = "gin", got {pool!r}')
     for key, value in pool.items():
         flat[f"pool.{key}"] = value
+    taken = {f.name for cls in (task.model_config, task.train_config) for f in fields(cls)}
     short = {key: key.removeprefix("pool.") for key in flat}
-    return {key if short[key] in _NOT_OF_METHODS else short[key]: flat[key] for key in flat}
+    return {key if short[key] in taken else short[key]: flat[key] for key in flat}
 
 
 def shipped_plans() -> list[str]:
@@ -128,7 +155,7 @@ def read_plan(name_or_path: str | Path) -> Plan:
     found = read_toml(path)
     try:
         plan = _plan(found, path)
-        plan.cells()
+        plan.jobs()
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     return plan
@@ -137,67 +164,56 @@ def read_plan(name_or_path: str | Path) -> Plan:
 def _plan(found: Mapping[str, Any], path: Path) -> Plan:
     given = found.get("datasets", [])
     _no_twins("datasets", given)
-    task = found.get("task", "classify")
-    own = {text: _own(text, path.parent, task) for text in given if text not in CATALOGUE}
+    task = TASKS[found.get("task", DEFAULT)]
+    own = {text: task.own(text, path.parent) for text in given if task.card(text) is None}
     names = {text: own[text].name if text in own else text for text in given}
     _no_twins("datasets", list(names.values()))
     for text in found.get("dataset_options", {}):
         if text not in given:
             raise unknown("set in dataset_options", text, given)
+    of_table = [key for key in task.plan_keys if key not in task.varied and key != "folds"]
     plan = Plan(
         name=path.stem,
         title=found.get("title", path.stem),
+        task=task,
         datasets=tuple(names.values()),
-        lines=_lines(found),
+        lines=_lines(found, task),
         seeds=found.get("seeds", 1),
         first_seed=found.get("first_seed", 42),
         folds=found.get("folds"),
         dataset_options={names[k]: v for k, v in found.get("dataset_options", {}).items()},
-        paper=found.get("paper"),
-        part=found.get("part", "test"),
+        header={key: found[key] for key in of_table if key in found},
         options=found.get("options", {}),
         own={data.name: data for data in own.values()},
-        task=task,
     )
     _check(plan)
     return plan
 
 
-def _lines(found: Mapping[str, Any]) -> tuple[Line, ...]:
+def _lines(found: Mapping[str, Any], task: Task) -> tuple[Line, ...]:
     lines = [Line(method, method, {}) for method in found.get("methods", [])]
     for table in found.get("line", []):
         method = table["method"]
         lines.append(Line(table.get("label", method), method, table.get("options", {})))
-    return tuple(one for line in lines for one in _varied(line, found))
+    return tuple(one for line in lines for one in _varied(line, found, task))
 
 
-def _varied(line: Line, found: Mapping[str, Any]) -> list[Line]:
-    """The line once for each ratio and objective that the plan names and the line does not."""
+def _varied(line: Line, found: Mapping[str, Any], task: Task) -> list[Line]:
+    """The line once for each value that the plan names of an option and the line does not."""
     made = [line]
-    for key, words in (("ratio", "{:.0%}"), ("objective", "min {}")):
-        values = [] if key in line.options else found.get(f"{key}s", [])
+    for key, (option, words) in task.varied.items():
+        values = [] if option in line.options else found.get(key, [])
         if values:
             made = [
-                Line(f"{one.label} {words.format(value)}", line.method, {**one.options, key: value})
+                Line(
+                    f"{one.label} {words.format(value)}",
+                    line.method,
+                    {**one.options, option: value},
+                )
                 for one in made
                 for value in values
             ]
     return made
-
-
-def _own(text: str, folder: Path, task: str) -> Dataset:
-    """The user's data at a path; a word without any sign of a path is a misspelt name, or the
-    name of a graph that is made on the spot."""
-    if task == "reconstruct" and text in PAPER_GRAPHS:
-        return reconstruct_data(text)
-    path = folder / text
-    if not (path.exists() or path.suffix or len(Path(text).parts) > 1):
-        raise unknown("dataset", text, CATALOGUE)
-    if task == "reconstruct":
-        return reconstruct_data(str(path))
-    data = load(path)
-    require_folds(data)
-    return data
 
 
 def _check(plan: Plan) -> None:
@@ -205,11 +221,8 @@ def _check(plan: Plan) -> None:
         raise UserError('the plan has no set; name some, such as datasets = ["MUTAG"]')
     if not plan.lines:
         raise UserError('the plan has no line; name some methods, such as methods = ["gmt"]')
-    for name in plan.datasets if plan.task == "classify" else ():
-        if name not in plan.own and not CATALOGUE[name].outputs:
-            raise UserError(f"{name} has no labels to train on; leave it out of datasets")
     _no_twins("labels of lines", [line.label for line in plan.lines])
-    most = max(plan.folds_of(name) for name in plan.datasets)
+    most = max(len(job.card.split_digests) for job in replace(plan, folds=None).jobs())
     if plan.folds is not None and plan.folds > most:
         raise UserError(f"folds must lie in 1 … {most}, which the sets have, got {plan.folds}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import subprocess
 from functools import cache
@@ -33,6 +34,16 @@ def commit() -> str | None:
     return f"{head}+changes" if changed else head
 
 
+@cache
+def source_digest() -> str:
+    """Of the package's source as it runs, whatever commit it says it is."""
+    root = Path(__file__).resolve().parents[1]
+    state = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        state.update(f"{path.relative_to(root).as_posix()}\n".encode() + path.read_bytes())
+    return state.hexdigest()[:16]
+
+
 def _git(root: Path, *words: str) -> str:
     command = ["git", "-C", str(root), *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -52,7 +63,13 @@ def versions() -> dict[str, str]:
 def device_name(device: str, threads: int | None = None) -> str:
     """threads: of a CPU; None: as many as this process has."""
     if device.startswith("cuda"):
-        tf32 = ", tf32" if torch.backends.cuda.matmul.allow_tf32 else ""
+        tf32 = ", tf32" if precision(device) == "tf32" else ""
         return torch.cuda.get_device_name(device) + tf32
     threads = threads or torch.get_num_threads()
     return f"{platform.machine()} CPU, {threads} thread{'' if threads == 1 else 's'}"
+
+
+def precision(device: str) -> str:
+    """In which products of float32 matrices are formed."""
+    tf32 = device.startswith("cuda") and torch.backends.cuda.matmul.allow_tf32
+    return "tf32" if tf32 else "float32"

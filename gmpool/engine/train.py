@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from gmpool.config import AutoencoderConfig, ModelConfig, TrainConfig
-from gmpool.data import PackedGraphs, Split, epoch_batches
+from gmpool.config import TrainConfig
 from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.errors import UserError
-from gmpool.tasks.classify.model import GraphModel
-from gmpool.tasks.metrics import HIGHER_IS_BETTER, metric_of
-from gmpool.tasks.reconstruct.model import Autoencoder
-from gmpool.tasks.shape import DataShape
-from gmpool.tasks.trainable import Trainable
-
-AnyModelConfig = ModelConfig | AutoencoderConfig
+from gmpool.nn.clock import set_clocks
+from gmpool.report.metrics import METRICS
+from gmpool.tasks.task import Dataset, Split, Task
+from gmpool.tasks.trainable import Phase, Trainable
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch showed: the points of a learning curve."""
+    """What one epoch showed: the points of a learning curve. NaN without a validation part."""
 
     epoch: int
     train_loss: float
@@ -37,9 +34,10 @@ class Epoch:
 class Trained:
     """A finished training: the model at its best validation, and how it got there."""
 
-    model: Trainable
+    model: Any
     best: Epoch
     test_metric: float
+    """NaN without a test part."""
     test_loss: float
     seconds: float
     curve: list[Epoch] = field(default_factory=list)
@@ -48,75 +46,74 @@ class Trained:
 
 
 def train(
-    graphs: PackedGraphs,
+    task: Task,
+    dataset: Any,
     split: Split,
-    model_config: AnyModelConfig,
+    model: Any,
     config: TrainConfig,
     *,
-    metric: str,
     seed: int,
     device: str = "cpu",
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> Trained:
-    """Train to the stopping rule, and test the weights that were best on the validation part.
+    """Train to the stopping rule, and test the weights that were best on the validation part;
+    without one, the last.
 
-    Global random state is left as it was: initial weights and dropout draw from a forked stream,
-    and the order of batches from a generator of its own, both seeded with `seed`.
+    Global random state is left as it was: initial weights draw from a forked stream, the order of
+    batches from a generator of its own, both seeded with `seed`.
     """
-    for part in ("train", "valid", "test"):
-        if not len(getattr(split, part)):
-            raise UserError(f"the {part} part of the split of {graphs.name} is empty")
+    require_training_part(split, dataset)
     start = time.perf_counter()
+    if fitted := task.fit(dataset, split, model):
+        best = Epoch(0, math.nan, fitted.valid_loss, fitted.valid_metric)
+        return Trained(fitted.model, best, fitted.test_metric, math.nan, fitted.seconds)
     devices = [] if torch.device(device).type == "cpu" else [torch.device(device)]
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
-        trained = _train(graphs.to(device), split, model_config, config, metric, seed, on_epoch)
+        there = dataset.to(device)
+        begun = first_model(task, there, split, model, seed).to(device)
+        trained = _train(begun, there, split, config, task.metric(dataset, model), seed, on_epoch)
     trained.seconds = time.perf_counter() - start
     return trained
 
 
+def require_training_part(split: Split, dataset: Dataset) -> None:
+    if not len(split.train):
+        raise UserError(f"the train part of the split of {dataset.name} is empty")
+
+
 def _train(
-    graphs: PackedGraphs,
+    model: Trainable,
+    dataset: Dataset,
     split: Split,
-    model_config: AnyModelConfig,
     config: TrainConfig,
     metric: str,
     seed: int,
     on_epoch: Callable[[Epoch], None] | None,
 ) -> Trained:
-    model = first_model(graphs, split, model_config, seed).to(graphs.device)
-    optimizer = torch.optim.Adam(
-        model.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=True
-    )
-    steps = math.ceil(len(split.train) / config.batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda step: cosine_with_warmup(
-            step, warmup=config.warmup_epochs * steps, total=config.cosine_epochs * steps
-        ),
-    )
+    size = config.batch_size
+    steps = math.ceil(len(split.train) / size)
+    movers = [_Mover(model, phase, config, steps) for phase in model.phases]
     shuffle = torch.Generator().manual_seed(seed)
-    valid = Evaluation(graphs, split.valid, config.batch_size, metric)
+    valid, test = (Evaluation(dataset, part, size) for part in (split.valid, split.test))
     curve: list[Epoch] = []
     best: Epoch | None = None
     best_state: dict[str, Tensor] = {}
     for number in range(1, config.epochs + 1):
         model.train()
         losses = []
-        for batch in epoch_batches(graphs, split.train, config.batch_size, shuffle):
-            optimizer.zero_grad(set_to_none=True)
-            out, auxiliary = model(batch)
-            loss = model.loss(out, model.labels(batch)) + sum(auxiliary.values())
-            loss.backward()
-            if config.clip_norm is not None:
-                torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.detach() * batch.num_graphs)
+        batches = dataset.batches(split.train, size, shuffle)
+        for step, batch in enumerate(batches, start=(number - 1) * steps):
+            for at, (phase, mover) in enumerate(zip(model.phases, movers, strict=True)):
+                if phase.taken(step):
+                    if len(movers) > 1:  # with one phase clocks run by themselves
+                        set_clocks(model, len(movers) * step + at)
+                    loss = mover.step(batch)
+                    if at == 0:
+                        losses.append(loss * min(size, len(split.train) - step % steps * size))
         train_loss = float(torch.stack(losses).sum()) / len(split.train)
         epoch = Epoch(number, train_loss, *valid.of(model))
-        failure = loss_error(epoch, graphs.name, config)
-        if failure:
+        if failure := loss_error(epoch, dataset.name, config, has_valid=len(split.valid) > 0):
             raise failure
         curve.append(epoch)
         if best is None or _better(epoch, best, config.select_by, metric):
@@ -128,41 +125,60 @@ def _train(
             break
     assert best is not None
     model.load_state_dict(best_state)
-    test = Evaluation(graphs, split.test, config.batch_size, metric)
     test_loss, test_metric = test.of(model)
     return Trained(model, best, test_metric, test_loss, 0.0, curve)
 
 
-def first_model(
-    graphs: PackedGraphs,
-    split: Split,
-    config: AnyModelConfig,
-    seed: int,
-    shape: DataShape | None = None,
-) -> Trainable:
-    """The model with the weights that a seed begins with. Global random state stays as it was.
+class _Mover:
+    """Adam for the weights of one phase, with a norm clip and the schedule of the rate."""
 
-    shape: that of the graphs, for who knows it already.
-    """
+    def __init__(self, model: Trainable, phase: Phase, config: TrainConfig, steps: int) -> None:
+        self.model, self.phase = model, phase
+        self.weights = [p for name, p in model.named_parameters() if phase.moves(name)]
+        self.clip_norm = getattr(config, phase.clip_norm)
+        self.adam = torch.optim.Adam(
+            self.weights,
+            lr=getattr(config, phase.lr),
+            betas=phase.betas,
+            weight_decay=getattr(config, phase.weight_decay),
+            fused=True,
+        )
+        of_phase = steps / phase.every
+        warmup, total = config.warmup_epochs * of_phase, config.cosine_epochs * of_phase
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.adam, lambda step: cosine_with_warmup(step, warmup=warmup, total=total)
+        )
+
+    def step(self, batch: Any) -> Tensor:
+        """Move the weights once; the loss before that."""
+        self.model.zero_grad(set_to_none=True)
+        loss = self.model.loss(batch, self.phase)
+        loss.backward(inputs=self.weights if self.phase.parts else None)
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.weights, self.clip_norm)
+        self.adam.step()
+        self.schedule.step()
+        return loss.detach()
+
+
+def first_model(task: Task, dataset: Any, split: Split, config: Any, seed: int) -> Trainable:
+    """The model with the weights that a seed begins with. Global random state stays as it was."""
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        if isinstance(config, AutoencoderConfig):
-            return Autoencoder(shape or shape_for(graphs, config), config)
-        model = GraphModel(shape or shape_for(graphs, config), config)
-    if model.shape.task == "regression":
-        assert graphs.y is not None
-        model.fit_target_scale(graphs.y[split.train.to(graphs.device)].to("cpu"))
+        model = task.build(dataset, config)
+    model.begin(dataset, split.train)
     return model
 
 
-def shape_for(graphs: PackedGraphs, config: AnyModelConfig) -> DataShape:
-    """What a model of this configuration must know of the graphs."""
-    return DataShape.of(graphs, labelled=isinstance(config, ModelConfig))
-
-
-def loss_error(epoch: Epoch, name: str, config: TrainConfig) -> UserError | None:
+def loss_error(
+    epoch: Epoch, name: str, config: TrainConfig, *, has_valid: bool
+) -> UserError | None:
     """What to tell the user when an epoch's loss is not a number."""
-    for part, loss in (("training", epoch.train_loss), ("validation", epoch.valid_loss)):
+    losses = {
+        "training": epoch.train_loss,
+        **({"validation": epoch.valid_loss} if has_valid else {}),
+    }
+    for part, loss in losses.items():
         if not math.isfinite(loss):
             return UserError(
                 f"the {part} loss became {loss} in epoch {epoch.epoch} on {name}; "
@@ -172,26 +188,30 @@ def loss_error(epoch: Epoch, name: str, config: TrainConfig) -> UserError | None
 
 
 def _better(epoch: Epoch, best: Epoch, select_by: str, metric: str) -> bool:
-    """Strictly better; a metric that is not defined never is, and loses to one that is."""
+    """Strictly better; a metric that is not defined never is, and loses to one that is. Without a
+    validation part the last is the best."""
+    if math.isnan(epoch.valid_loss):
+        return True
     if select_by == "loss":
         return epoch.valid_loss < best.valid_loss
     if math.isnan(best.valid_metric):
         return not math.isnan(epoch.valid_metric)
-    if HIGHER_IS_BETTER[metric]:
+    if METRICS[metric].higher:
         return epoch.valid_metric > best.valid_metric
     return epoch.valid_metric < best.valid_metric
 
 
 class Evaluation:
-    """Loss and metric on a fixed part of a set, whose batches are made once."""
+    """Loss and metric on a fixed part of a set, whose batches are made once; NaN if it is empty."""
 
-    def __init__(self, graphs: PackedGraphs, ids: Tensor, batch_size: int, metric: str) -> None:
-        self.batches = list(epoch_batches(graphs, ids, batch_size))
-        self.metric = metric
+    def __init__(self, dataset: Dataset, ids: Tensor, batch_size: int) -> None:
+        self.batches: Sequence[Any] = list(dataset.batches(ids, batch_size)) if len(ids) else ()
 
     @torch.no_grad()
     def of(self, model: Trainable) -> tuple[float, float]:
+        if not self.batches:
+            return math.nan, math.nan
         model.eval()
-        out = torch.cat([model(batch)[0] for batch in self.batches])
-        y = torch.cat([model.labels(batch) for batch in self.batches])
-        return float(model.loss(out, y)), metric_of(self.metric, model.in_label_units(out), y)
+        rows = zip(*(model.evaluate(batch) for batch in self.batches), strict=True)
+        loss, score = model.judge(*(torch.cat(parts) for parts in rows))
+        return float(loss), float(score)

@@ -9,35 +9,26 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from gmpool.nn.dropout import STEP, uniform
+from gmpool.nn.clock import Clocked, uniform
 from gmpool.ops.segment import Segments
 
 ROOM = 2**40
 """Numbers that one graph may need; graphs lie that far apart."""
 
 
-class RandomAssignment(nn.Module):
+class RandomAssignment(Clocked):
     """Shares C [N, K] of each node, other ones for every graph. They are drawn anew in every step
     of a training, and are always the same in evaluation."""
 
-    seed: Tensor
-    clock: Tensor
-
     def __init__(self, num_clusters: int) -> None:
-        super().__init__()
+        super().__init__(keep_seed=True)  # an evaluation must find the same clusters again
         self.num_clusters = num_clusters
-        # The seed is kept with the weights: an evaluation must find the same clusters again.
-        self.register_buffer("seed", torch.randint(2**62, ()))
-        self.register_buffer("clock", torch.zeros((), dtype=torch.int64), persistent=False)
 
     def forward(self, ids: Tensor, segments: Segments, dtype: torch.dtype) -> Tensor:
         """ids [B]: the numbers of the graphs in their set; nodes lie graph after graph. [N, K]"""
-        key, K = self.seed, self.num_clusters
-        if self.training:
-            self.clock.add_(1)
-            key = key + self.clock * STEP
+        key, K = self.tick() if self.training else self.seed, self.num_clusters
         batch = segments.batch
         node = torch.arange(batch.shape[0], device=batch.device)
         node = node - segments.ptr.index_select(0, batch)  # within its graph

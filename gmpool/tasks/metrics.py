@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+METRIC_OF_LABELS = {"multiclass": "accuracy", "binary": "roc_auc", "regression": "rmse"}
+"""What is reported of predictions, by what the labels are."""
 HIGHER_IS_BETTER = {
     "accuracy": True,
     "roc_auc": True,

@@ -19,53 +19,52 @@ import threading
 from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
-from gmpool.config import RunSpec
-from gmpool.engine.store import Row
-from gmpool.engine.train import Trained
+from gmpool.engine.executors.executor import Outcome, Watcher, Work, train_one
+from gmpool.engine.job import Job, Run
 from gmpool.errors import UserError
-from gmpool.tasks.kernel.fit import Fitted
 
-if TYPE_CHECKING:
-    from gmpool.engine.jobs import AnyJob
-
-J = TypeVar("J", bound="AnyJob")
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """The numbers by which malloc.h knows them."""
-Done = tuple[Trained | Fitted, Row]
 
 
-def in_processes(
-    to_do: Sequence[tuple[J, list[RunSpec]]], workers: int
-) -> Generator[tuple[J, RunSpec, Done | UserError]]:
-    """Train each run alone, so many at a time. Each as it comes: with its row, which says that it
-    had one thread, or why it failed."""
-    tasks = [(number, spec) for number, (_, specs) in enumerate(to_do) for spec in specs]
-    before = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(
-        min(workers, len(tasks)),
-        mp_context=_context(),
-        initializer=_begin,
-        initargs=(pickle.dumps([job for job, _ in to_do]),),
-    )
-    try:
-        running = {pool.submit(_train, *task): task for task in tasks}
-        for future in as_completed(running):
-            number, spec = running[future]
-            yield to_do[number][0], spec, pickle.loads(future.result())
-    except BrokenProcessPool as error:
-        raise UserError(
-            "a worker process ended before its run was done, for want of memory perhaps; what is "
-            "recorded stays: go on with fewer --workers"
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            if child not in before:
-                child.terminate()
+@dataclass(frozen=True)
+class Processes:
+    """So many workers at a time, each with one thread, which its rows say."""
+
+    workers: int
+    joins_jobs: ClassVar[bool] = True
+
+    def run(self, work: Sequence[Work], watcher: Watcher | None) -> Generator[Outcome]:
+        todo = [(number, run) for number, (_, runs) in enumerate(work) for run in runs]
+        if not todo:
+            return
+        before = multiprocessing.active_children()
+        pool = ProcessPoolExecutor(
+            min(self.workers, len(todo)),
+            mp_context=_context(),
+            initializer=_begin,
+            initargs=(pickle.dumps([job for job, _ in work]),),
+        )
+        try:
+            running = {pool.submit(_train, *task): task for task in todo}
+            for future in as_completed(running):
+                number, run = running[future]
+                yield work[number].job, run, pickle.loads(future.result())
+        except BrokenProcessPool as error:
+            raise UserError(
+                "a worker process ended before its run was done, for want of memory perhaps; what "
+                "is recorded stays: go on with fewer --workers"
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                if child not in before:
+                    child.terminate()
 
 
 def usable_cores() -> int:
@@ -81,13 +80,11 @@ def _context() -> multiprocessing.context.BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["gmpool.engine.cross_validate", "gmpool.engine.reconstructions"]
-    )
+    context.set_forkserver_preload([__name__])
     return context
 
 
-_jobs: Sequence[AnyJob] = ()
+_jobs: Sequence[Job] = ()
 """In a worker: what it may be asked to do."""
 
 
@@ -117,13 +114,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _train(number: int, spec: RunSpec) -> bytes:
-    return pickle.dumps(_outcome(_jobs[number], spec))
-
-
-def _outcome(job: AnyJob, spec: RunSpec) -> Done | UserError:
-    try:
-        trained = job.train_alone(spec, "cpu", None)
-    except UserError as error:
-        return error
-    return trained, job.row(spec, trained, "cpu")
+def _train(number: int, run: Run) -> bytes:
+    return pickle.dumps(train_one(_jobs[number], run, "cpu")[2])

@@ -1,4 +1,4 @@
-"""The two programs of a stacked training, a step and an evaluation, each of fixed shape.
+"""The programs of a stacked training, steps and an evaluation, each of fixed shape.
 
 On a CUDA device each is captured once as a CUDA graph and replayed. All that changes from step to
 step, the batch included, is read from tensors whose places stay.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -16,16 +16,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.data.fixed_batch import Bounds, FixedBatches
 from gmpool.engine.stack.adam import Adam
 from gmpool.engine.stack.replicas import Replicas
-from gmpool.tasks.metrics import HIGHER_IS_BETTER, metrics_of
+from gmpool.tasks.task import FixedBatches
 
 
 class Feed:
     """Batches of one shape, which the device takes one after the other."""
 
-    def __init__(self, ids: Tensor, bounds: Bounds, device: torch.device) -> None:
+    def __init__(self, ids: Tensor, bounds: Any, device: torch.device) -> None:
         """ids [R, T, B]"""
         self.ids, self.bounds = ids.to(device), bounds
         self.cursor = torch.zeros(1, dtype=torch.int64, device=device)
@@ -50,25 +49,37 @@ class Best:
     by_loss: Tensor  # [R]: whether the best has the least loss; else the best metric
     score: Tensor  # [R]
     seen: Tensor  # [R]: whether there is one
-    weights: Tensor  # [R, P]
+    weights: list[Tensor]  # [R, P] of each phase
 
     @classmethod
-    def none_yet(cls, by_loss: Tensor, weights: Tensor) -> Best:
+    def none_yet(cls, by_loss: Tensor, weights: list[Tensor]) -> Best:
         score = torch.full(by_loss.shape, -torch.inf, dtype=torch.float64, device=by_loss.device)
-        return cls(by_loss, score, torch.zeros_like(by_loss), weights.clone())
+        return cls(by_loss, score, torch.zeros_like(by_loss), [w.clone() for w in weights])
 
-    def offer(self, score: Tensor, weights: Tensor, running: Tensor) -> Tensor:
+    def offer(self, score: Tensor, weights: list[Tensor], running: Tensor) -> Tensor:
         """Keep what is strictly better; a score that is not defined never is, but as the first.
         Which were better, [R]."""
         score = score.nan_to_num(nan=-torch.inf)
         better = running & ((score > self.score) | ~self.seen)
-        self.seen |= better
         self.score.copy_(torch.where(better, score, self.score))
-        self.weights.copy_(torch.where(better[:, None], weights, self.weights))
+        self._take(weights, better)
         return better
 
+    def take(self, weights: list[Tensor], running: Tensor) -> Tensor:
+        """Keep these, whatever they are worth: the last is the best where nothing is validated."""
+        self._take(weights, running)
+        return running.clone()
+
+    def _take(self, weights: list[Tensor], better: Tensor) -> None:
+        self.seen |= better
+        for mine, theirs in zip(self.weights, weights, strict=True):
+            mine.copy_(torch.where(better[:, None], theirs, mine))
+
     def keep(self, rows: Tensor) -> Best:
-        return Best(**{name: value.index_select(0, rows) for name, value in vars(self).items()})
+        by_loss, score, seen = (
+            t.index_select(0, rows) for t in (self.by_loss, self.score, self.seen)
+        )
+        return Best(by_loss, score, seen, [w.index_select(0, rows) for w in self.weights])
 
 
 class Program:
@@ -77,32 +88,46 @@ class Program:
     def __init__(
         self,
         replicas: Replicas,
-        adam: Adam,
+        adams: Sequence[Adam],
+        clock: Tensor,
         batches: FixedBatches,
         *,
         feeds: list[Feed],
-        valid: Tensor,
-        valid_bounds: Bounds,
-        metric: str,
+        valid: Tensor | None,
+        valid_bounds: Any,
+        higher: bool,
         best: Best,
         stream: torch.cuda.Stream | None,
         rehearse: bool,
     ) -> None:
-        """feeds: the batches to come, one feed for each shape; valid [R, S, B]. stream: where to
-        capture, for programs that run beside others: scratch memory is one per stream. rehearse:
+        """adams: one for each phase. clock [R]: steps done. feeds: the batches to come, one feed
+        for each shape; valid [R, S, B]. higher: whether more of the metric is better. stream: where
+        to capture, for programs that run beside others: scratch memory is one per stream. rehearse:
         run each once before its capture, for what happens once in a process."""
-        self.replicas, self.adam, self.batches = replicas, adam, batches
-        self.device = batches.device
-        self.feeds, self.valid = feeds, valid.to(self.device)
-        self.valid_bounds, self.metric, self.best = valid_bounds, metric, best
+        self.replicas, self.adams, self.clock, self.batches = replicas, adams, clock, batches
+        self.device = replicas.weights[0].device
+        self.feeds, self.valid = feeds, None if valid is None else valid.to(self.device)
+        self.valid_bounds, self.higher, self.best = valid_bounds, higher, best
         R = replicas.count
         self.running = torch.zeros(R, dtype=torch.bool, device=self.device)
         self.loss_sum = torch.zeros(R, dtype=torch.float64, device=self.device)
         self.results = torch.zeros(4, R, dtype=torch.float64, device=self.device)
         self.stream, self.rehearse = stream, rehearse
         self.pool: Any = None
-        self.steps = [self._captured(partial(self._step, feed)) for feed in feeds]
+        self.steps: dict[tuple[int, tuple[int, ...]], Callable[[], None]] = {}
         self.evaluate = self._captured(self._evaluate)
+
+    def step(self, feed: int, taken: tuple[int, ...]) -> Callable[[], None]:
+        """A step on the next batch of a feed with some of the phases, captured when it is first
+        asked for: then nobody runs for a moment."""
+        if (feed, taken) not in self.steps:
+            where = self.feeds[feed].cursor
+            running, cursor = self.running.clone(), where.clone()
+            self.running.zero_()
+            self.steps[feed, taken] = self._captured(partial(self._step, self.feeds[feed], taken))
+            self.running.copy_(running)
+            where.copy_(cursor)
+        return self.steps[feed, taken]
 
     def _captured(self, work: Callable[[], None]) -> Callable[[], None]:
         if self.device.type != "cuda":
@@ -111,7 +136,7 @@ class Program:
             # One pool for all: they never run at the same time, and leave nothing in it.
             self.pool = torch.cuda.graph_pool_handle()
         if self.rehearse or not loads_while_capturing():
-            # Nobody is running yet, so that it moves no weight.
+            # Nobody is running, so that it moves no weight.
             side = self.stream or torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
@@ -129,24 +154,33 @@ class Program:
         for feed in self.feeds:
             feed.cursor.zero_()
 
-    def _step(self, feed: Feed) -> None:
+    def _step(self, feed: Feed, taken: tuple[int, ...]) -> None:
         ids = feed.next()  # [R, B]
-        graphs = (ids != self.batches.empty).sum(1)  # [R]
+        examples = (ids != self.batches.empty).sum(1)  # [R]
         batch = self.batches.make(ids, feed.bounds)
-        self.replicas.set_clock(self.adam.clock)
-        losses, grads = self.replicas.gradients(batch)
-        active = self.running & (graphs > 0)
-        self.adam.step(self.replicas.weights, grads, active)
-        self.loss_sum += torch.where(active, losses.double() * graphs, 0.0)
+        active = self.running & (examples > 0)
+        phases = self.replicas.model.phases
+        for at in taken:
+            self.replicas.set_clocks(len(phases) * self.clock + at)
+            losses, grads = self.replicas.gradients(batch, at)
+            moved = active
+            if phases[at].every > 1:  # replicas with fewer steps in an epoch are at other steps
+                moved = active & ((self.clock + 1).remainder(phases[at].every) == 0)
+            self.adams[at].step(self.replicas.weights[at], grads, moved)
+            if at == 0:
+                self.loss_sum += torch.where(moved, losses.double() * examples, 0.0)
+        self.clock += active
 
     def _evaluate(self) -> None:
         """Validation loss and metric, and the weights of those who have never been better."""
-        loss, metric = evaluated(
-            self.replicas, self.batches, self.valid, self.valid_bounds, self.metric
-        )
-        sign = 1.0 if HIGHER_IS_BETTER[self.metric] else -1.0
-        score = torch.where(self.best.by_loss, -loss, sign * metric)
-        better = self.best.offer(score, self.replicas.weights, self.running)
+        if self.valid is None:
+            loss = metric = torch.full_like(self.loss_sum, torch.nan)
+            better = self.best.take(self.replicas.weights, self.running)
+        else:
+            loss, metric = evaluated(self.replicas, self.batches, self.valid, self.valid_bounds)
+            sign = 1.0 if self.higher else -1.0
+            score = torch.where(self.best.by_loss, -loss, sign * metric)
+            better = self.best.offer(score, self.replicas.weights, self.running)
         self.results.copy_(torch.stack([self.loss_sum, loss, metric, better.double()]))
         self.loss_sum.zero_()
 
@@ -163,10 +197,8 @@ def loads_while_capturing() -> bool:
 
 
 def evaluated(
-    replicas: Replicas, batches: FixedBatches, ids: Tensor, bounds: Bounds, metric: str
+    replicas: Replicas, batches: FixedBatches, ids: Tensor, bounds: Any
 ) -> tuple[Tensor, Tensor]:
-    """(losses, metrics) of the replicas on the graphs ids [R, S, B]. Both float64 [R]"""
-    parts = [replicas.predict(batches.make(part, bounds)) for part in ids.unbind(1)]
-    out, y = (torch.cat(rows, dim=1) for rows in zip(*parts, strict=True))  # [R, n, ...]
-    losses, readable = replicas.judge_all(out, y)
-    return losses.double(), metrics_of(metric, readable, y).double()
+    """(losses, metrics) of the replicas on the examples ids [R, S, B]. Both float64 [R]"""
+    parts = [replicas.evaluate(batches.make(part, bounds)) for part in ids.unbind(1)]
+    return replicas.judge([torch.cat(rows, dim=1) for rows in zip(*parts, strict=True)])

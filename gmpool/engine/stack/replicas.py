@@ -7,6 +7,7 @@ The model is an ordinary module; its operators know what a replica axis is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -14,135 +15,160 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from gmpool.data.fixed_batch import FixedBatch
-from gmpool.tasks.trainable import Trainable
+from gmpool.nn.clock import clocks_of
+from gmpool.tasks.trainable import Phase, Trainable
 
 ALIGNED = 32
 
 
-class _WithLoss(nn.Module):
-    """A model that also gives its loss, so that one call reads all its weights and buffers."""
+class _Part(nn.Module):
+    """One of the things that a model does, as a module: it is called with all weights and buffers
+    of the model in their places."""
 
-    def __init__(self, model: Trainable) -> None:
+    def __init__(self, model: Trainable, does: str) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.does = model, does
 
-    def forward(self, batch: FixedBatch) -> tuple[Tensor, Tensor, Tensor]:
-        """(loss, the outputs that count [n, C], their labels [n, ...])"""
-        out, auxiliary = self.model(batch)
-        out, y = self.model.counted(out), self.model.labels(batch)
-        return self.model.loss(out, y) + sum(auxiliary.values()), out, y
+    def forward(self, *args: Any) -> Any:
+        return getattr(self.model, self.does)(*args)
 
 
-class _Judge(nn.Module):
-    """What is said of outputs that are there already, by the model's buffers alone."""
+class Block:
+    """The weights that one phase moves, of all replicas, in one tensor [R, P]."""
 
-    def __init__(self, model: Trainable) -> None:
-        super().__init__()
-        self.model = model
+    def __init__(self, model: Trainable, phase: Phase) -> None:
+        named = [(name, p) for name, p in model.named_parameters() if phase.moves(name)]
+        self.shapes = {name: p.shape for name, p in named}
+        self.widths = [shape.numel() for shape in self.shapes.values()]
+        # Every tensor begins at a multiple of ALIGNED numbers: matrix units read such ones fast.
+        self.room = [math.ceil(width / ALIGNED) * ALIGNED for width in self.widths]
 
-    def forward(self, out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """(loss, outputs in the units of the labels)"""
-        return self.model.loss(out, y), self.model.in_label_units(out)
+    def row(self, model: Trainable) -> Tensor:
+        """The weights of one model. [P]"""
+        weights = dict(model.named_parameters())
+        row = torch.zeros(sum(self.room), dtype=next(model.parameters()).dtype)
+        for part, name in zip(row.split(self.room), self.shapes, strict=True):
+            part[: weights[name].numel()] = weights[name].detach().flatten()
+        return row
+
+    def by_name(self, weights: Tensor) -> dict[str, Tensor]:
+        """Views of weights [..., P] by the parameter's name, each [..., *its shape]."""
+        parts = zip(self.shapes.items(), weights.split(self.room, dim=-1), strict=True)
+        return {
+            name: part[..., : shape.numel()].unflatten(-1, shape) if shape else part[..., 0]
+            for (name, shape), part in parts
+        }
+
+    def flat(self, grads: Any, weights: Tensor) -> Tensor:
+        """Gradients of the views as one tensor like the weights; None is zeros. [R, P]"""
+        R = weights.shape[0]
+        zeros = weights.new_zeros(()).expand(R, max(self.room, default=0))
+        parts: list[Tensor] = []
+        for grad, width, room in zip(grads, self.widths, self.room, strict=True):
+            parts.append(zeros[:, :width] if grad is None else grad.reshape(R, width))
+            if room > width:
+                parts.append(zeros[:, width:room])
+        return torch.cat(parts, dim=1)
 
 
 class Replicas:
-    """The weights [R, P] and buffers of R models, and what they compute together."""
+    """The weights and buffers of R models, and what they compute together.
+
+    weights: one tensor [R, P] for each phase.
+    """
 
     def __init__(
         self, models: list[Trainable], device: torch.device, begins_as: list[int] | None = None
     ) -> None:
         """begins_as: the number of the model that each replica begins as; None: one of each."""
-        self.module = _WithLoss(deepcopy(models[0])).to(device)
-        self.judge = _Judge(self.module.model)
-        self.shapes = {name: p.shape for name, p in self.module.named_parameters()}
-        self.widths = [shape.numel() for shape in self.shapes.values()]
-        # Every tensor begins at a multiple of ALIGNED numbers: matrix units read such ones fast.
-        self.room = [math.ceil(width / ALIGNED) * ALIGNED for width in self.widths]
-        buffers = [dict(_WithLoss(m).named_buffers()) for m in models]
+        self.model = deepcopy(models[0]).to(device)
+        self.blocks = [Block(models[0], phase) for phase in self.model.phases]
+        buffers = [dict(model.named_buffers()) for model in models]
         # What is alike goes to the device once, and is copied there.
-        self.weights = torch.stack([self.as_row(model) for model in models]).to(device)
+        self.weights = [
+            torch.stack([block.row(model) for model in models]).to(device) for block in self.blocks
+        ]
         self.buffers = {
             name: torch.stack([b[name] for b in buffers]).to(device) for name in buffers[0]
         }
+        self.clocks = clocks_of(self.model)
         if begins_as is not None:
             self.keep(torch.tensor(begins_as, device=device))
 
     @property
     def count(self) -> int:
-        return self.weights.shape[0]
+        return self.weights[0].shape[0]
 
-    def as_row(self, model: Trainable) -> Tensor:
-        """The weights of one model as a row of `weights`. [P]"""
-        row = torch.zeros(sum(self.room), dtype=next(model.parameters()).dtype)
-        for part, parameter in zip(row.split(self.room), model.parameters(), strict=True):
-            part[: parameter.numel()] = parameter.detach().flatten()
-        return row
-
-    def filled(self, model: Trainable, row: Tensor) -> Trainable:
-        """A model like this one with the weights of a row [P], which are not copied."""
-        parts = zip(row.split(self.room), model.parameters(), strict=True)
-        known = {id(p): nn.Parameter(part[: p.numel()].view(p.shape)) for part, p in parts}
+    def filled(self, model: Trainable, rows: list[Tensor]) -> Trainable:
+        """A model like this one with the weights of a replica, [P] each, which are not copied."""
+        views = {
+            k: v
+            for b, row in zip(self.blocks, rows, strict=True)
+            for k, v in b.by_name(row).items()
+        }
+        known = {
+            id(p): nn.Parameter(views[name])
+            for name, p in model.named_parameters()
+            if name in views
+        }
         return deepcopy(model, known)
 
-    def by_name(self, weights: Tensor) -> dict[str, Tensor]:
-        """Views of the weights [R, P], each [R, ...]."""
-        parts = zip(self.shapes.items(), weights.split(self.room, dim=1), strict=True)
-        return {
-            name: part[:, : shape.numel()].unflatten(1, shape) if shape else part[:, 0]
-            for (name, shape), part in parts
-        }
+    def _views(self, moved: int | None = None) -> list[dict[str, Tensor]]:
+        """The weights by name, block by block; those of the phase that is moved want gradients."""
+        views = [b.by_name(w) for b, w in zip(self.blocks, self.weights, strict=True)]
+        if moved is not None:
+            views[moved] = {k: v.detach().requires_grad_() for k, v in views[moved].items()}
+        return views
 
-    def _each(self, weights: dict[str, Tensor], batch: FixedBatch) -> tuple[Tensor, Tensor, Tensor]:
-        """(losses [R], outputs [R, n, C], labels [R, n, ...])"""
+    def _together(
+        self,
+        does: str,
+        views: list[dict[str, Tensor]],
+        args: Callable[[Any], tuple[Any, ...]],
+        each: Any,
+    ) -> Any:
+        """What the model does, for all replicas. each: what is given to each, the axis first."""
+        part = _Part(self.model, does)
+        weights = {k: v for view in views for k, v in view.items()}
 
-        def one(
-            weights: dict[str, Tensor], buffers: dict[str, Tensor], tensors: dict[str, Tensor]
-        ) -> Any:
-            return functional_call(self.module, {**weights, **buffers}, (batch.with_(tensors),))
+        def one(weights: dict[str, Tensor], buffers: dict[str, Tensor], each: Any) -> Any:
+            state = {f"model.{name}": t for name, t in {**weights, **buffers}.items()}
+            return functional_call(part, state, args(each))
 
-        together = vmap(one, randomness="different")
-        return together(weights, self.buffers, batch.tensors())
+        return vmap(one, randomness="different")(weights, self.buffers, each)
 
-    def gradients(self, batch: FixedBatch) -> tuple[Tensor, Tensor]:
-        """(losses [R], gradients [R, P])"""
-        self.module.train()
-        views = {k: v.detach().requires_grad_() for k, v in self.by_name(self.weights).items()}
-        losses, *_ = self._each(views, batch)
+    def gradients(self, batch: Any, at: int) -> tuple[Tensor, Tensor]:
+        """(losses [R], gradients [R, P]) of the phase of this number"""
+        self.model.train()
+        phase, views = self.model.phases[at], self._views(at)
+        losses = self._together(
+            "loss", views, lambda tensors: (batch.with_(tensors), phase), batch.tensors()
+        )
         # Replicas share nothing, so that the gradient of the sum holds each one's own.
-        grads = torch.autograd.grad(losses.sum(), list(views.values()), allow_unused=True)
-        zeros = self.weights.new_zeros(()).expand(self.count, max(self.room))
-        parts: list[Tensor] = []
-        for grad, width, room in zip(grads, self.widths, self.room, strict=True):
-            parts.append(zeros[:, :width] if grad is None else grad.reshape(self.count, width))
-            if room > width:
-                parts.append(zeros[:, width:room])
-        flat = torch.cat(parts, dim=1)
-        return losses.detach(), flat
+        grads = torch.autograd.grad(losses.sum(), list(views[at].values()), allow_unused=True)
+        return losses.detach(), self.blocks[at].flat(grads, self.weights[at])
 
     @torch.no_grad()
-    def predict(self, batch: FixedBatch) -> tuple[Tensor, Tensor]:
-        """(outputs [R, n, C], labels [R, n, ...])"""
-        self.module.eval()
-        _, out, y = self._each(self.by_name(self.weights), batch)
-        return out, y
+    def evaluate(self, batch: Any) -> tuple[Tensor, ...]:
+        """Rows, each [R, n, ...]."""
+        self.model.eval()
+        rows: tuple[Tensor, ...] = self._together(
+            "evaluate", self._views(), lambda tensors: (batch.with_(tensors),), batch.tensors()
+        )
+        return rows
 
     @torch.no_grad()
-    def judge_all(self, out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """(losses [R], outputs in the units of the labels); auxiliary losses are left out."""
+    def judge(self, rows: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """(losses, scores), both float64 [R]"""
+        losses, scores = self._together("judge", self._views(), tuple, rows)
+        return losses.double(), scores.double()
 
-        def one(buffers: dict[str, Tensor], out: Tensor, y: Tensor) -> Any:
-            return functional_call(self.judge, buffers, (out, y))
-
-        return vmap(one)(self.buffers, out, y)
-
-    def set_clock(self, clock: Tensor) -> None:
-        """Dropout's clocks follow the number of steps that each replica has done."""
-        for name, buffer in self.buffers.items():
-            if name.endswith(".clock"):
-                buffer.copy_(clock)
+    def set_clocks(self, steps: Tensor) -> None:
+        """Before a step, of which each replica has done so many. [R]"""
+        for name in self.clocks:
+            self.buffers[name].copy_(steps)
 
     def keep(self, rows: Tensor) -> None:
         """Go on with these rows."""
-        self.weights = self.weights.index_select(0, rows)
+        self.weights = [block.index_select(0, rows) for block in self.weights]
         self.buffers = {k: v.index_select(0, rows) for k, v in self.buffers.items()}

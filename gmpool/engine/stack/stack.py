@@ -4,47 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from gmpool.config import TrainConfig
-from gmpool.data import GraphBatch, PackedGraphs, Split
-from gmpool.data.fixed_batch import Bounds, FixedBatches
+from gmpool.data import Split
 from gmpool.engine.stack.adam import Adam
-from gmpool.engine.stack.bits import multiplies_with_bits
 from gmpool.engine.stack.program import Best, Feed, Program, evaluated
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles, in_batches
-from gmpool.engine.train import AnyModelConfig, Epoch, Trained, first_model, loss_error, shape_for
+from gmpool.engine.train import Epoch, Trained, first_model, loss_error
 from gmpool.errors import UserError
-from gmpool.tasks.shape import DataShape
+from gmpool.report.metrics import METRICS
+from gmpool.tasks.task import Task
 from gmpool.tasks.trainable import Trainable
 
 EPOCHS_AHEAD = 20
 """So many epochs are drawn at once."""
 SLACK = 1.03
 """Room in the bounds for batches that are not drawn yet."""
-NODES_LIKE_MAKING = {"cpu": 0, "cuda": 1_000_000}
-"""An epoch of so many nodes takes about as long as making a program. Nothing is timed, so that the
+ROWS_LIKE_MAKING = {"cpu": 0, "cuda": 1_000_000}
+"""An epoch of so many rows takes about as long as making a program. Nothing is timed, so that the
 same runs always shrink at the same epochs: products of other shapes are rounded otherwise."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Member(NamedTuple):
     """One training of a stack."""
 
     split: Split
-    model: AnyModelConfig
+    model: Any
     train: TrainConfig
     seed: int
 
 
 Outcome = Trained | UserError
 Ended = tuple[int, Outcome]
-"""The number of a run in its stack, and its result."""
+"""The number of a member of the stack, and its result."""
 
 
 @dataclass
@@ -61,59 +60,79 @@ class Stack:
 
     def __init__(
         self,
-        graphs: PackedGraphs,
-        runs: Sequence[Run],
-        metric: str,
+        task: Task,
+        dataset: Any,
+        members: Sequence[Member],
+        device: torch.device,
         stream: torch.cuda.Stream | None = None,
     ) -> None:
-        """stream: where its programs are captured; who has several stacks lets each work on its
-        own, from here to the end."""
-        self.graphs, self.runs, self.metric, self.stream = graphs, runs, metric, stream
-        shape = shape_for(graphs, runs[0].model)
-        self.models, self.begins_as = first_models(graphs, runs, shape)
-        self.batches = batches_for(self.models[0], graphs)
-        self.batch_size, empty = runs[0].train.batch_size, self.batches.empty
-        seeds = [run.seed for run in runs]
-        self.shuffles = Shuffles([run.split.train for run in runs], seeds, self.batch_size)
-        self.valid = in_batches([r.split.valid for r in runs], self.batch_size, empty)
-        self.steps = int(self.shuffles.steps.max())
-        self.alive = list(range(len(runs)))  # the runs that the program's rows are
-        self.progress = [_Progress() for _ in runs]
+        """dataset: lies on the device. stream: where its programs are captured; who has several
+        stacks lets each work on its own, from here to the end."""
+        self.task, self.dataset, self.members = task, dataset, members
+        self.device, self.stream = device, stream
+        self.models, self.begins_as = first_models(task, dataset, members)
+        self.phases = self.models[0].phases
+        self.batches = task.fixed_batches(dataset, self.models[0])
+        self.higher = METRICS[task.metric(dataset, members[0].model)].higher
+        self.batch_size = members[0].train.batch_size
+        seeds = [member.seed for member in members]
+        self.shuffles = Shuffles([m.split.train for m in members], seeds, self.batch_size)
+        self.valid = self._batched([member.split.valid for member in members])
+        self.valid_bounds = None if self.valid is None else self.batches.bounds(self.valid)
+        self.alive = list(range(len(members)))  # the members that the program's rows are
+        self.progress = [_Progress() for _ in members]
         self.idle = 0  # epochs that stopped replicas took part in since it last shrank
-        self.bounds = [Bounds(0, 0, 0)] * 2
-        self.valid_bounds = self.batches.bounds(self.valid)
+        self.epoch = 0  # epochs done
+        self.bounds: list[Any] = [None, None]
         self.program = self._first_program()
+
+    def _batched(self, parts: Sequence[Tensor]) -> Tensor | None:
+        """A part of the data for each replica; None where it is empty. [R, S, B]"""
+        if not any(map(len, parts)):
+            return None
+        return in_batches(parts, self.batch_size, self.batches.empty)
 
     def _draw(self) -> list[Tensor]:
         """The next epochs, full and last batches; bounds grow where they must."""
         drawn = self.shuffles.draw(EPOCHS_AHEAD, self.batches.empty)
         drawn_of_a_kind = [ids for ids in drawn if ids.shape[1]]
         for kind, ids in enumerate(drawn_of_a_kind):
-            needed = self.batches.bounds(ids)
-            if not self.bounds[kind].holds(needed):
-                self.bounds[kind] = Bounds(*(math.ceil(n * SLACK) for n in needed))
+            needed, has = self.batches.bounds(ids), self.bounds[kind]
+            if has is None or any(n > h for n, h in zip(needed, has, strict=True)):
+                self.bounds[kind] = type(needed)(*(math.ceil(n * SLACK) for n in needed))
         return drawn_of_a_kind
 
     def _first_program(self) -> Program:
-        drawn, device = self._draw(), self.graphs.device
-        replicas = Replicas(self.models, device, self.begins_as)
-        adam = Adam.start(replicas.weights, [r.train for r in self.runs], self.shuffles.steps)
-        by_loss = torch.tensor([r.train.select_by == "loss" for r in self.runs], device=device)
+        drawn, configs = self._draw(), [member.train for member in self.members]
+        replicas = Replicas(self.models, self.device, self.begins_as)
+        adams = [
+            Adam.start(weights, configs, self.shuffles.steps, phase)
+            for weights, phase in zip(replicas.weights, self.phases, strict=True)
+        ]
+        clock = torch.zeros(replicas.count, dtype=torch.int64, device=self.device)
+        by_loss = torch.tensor([c.select_by == "loss" for c in configs], device=self.device)
         best = Best.none_yet(by_loss, replicas.weights)
-        return self._program(replicas, adam, best, drawn, rehearse=True)
+        return self._program(replicas, adams, clock, best, drawn, rehearse=True)
 
     def _program(
-        self, replicas: Replicas, adam: Adam, best: Best, drawn: list[Tensor], *, rehearse: bool
+        self,
+        replicas: Replicas,
+        adams: Sequence[Adam],
+        clock: Tensor,
+        best: Best,
+        drawn: list[Tensor],
+        *,
+        rehearse: bool,
     ) -> Program:
-        device = self.graphs.device
         program = Program(
             replicas,
-            adam,
+            adams,
+            clock,
             self.batches,
-            feeds=[Feed(ids, self.bounds[kind], device) for kind, ids in enumerate(drawn)],
+            feeds=[Feed(ids, self.bounds[kind], self.device) for kind, ids in enumerate(drawn)],
             valid=self.valid,
             valid_bounds=self.valid_bounds,
-            metric=self.metric,
+            higher=self.higher,
             best=best,
             stream=self.stream,
             rehearse=rehearse,
@@ -123,14 +142,22 @@ class Stack:
 
     def train_epoch(self) -> None:
         """All steps of an epoch, which a device may still be working on afterwards."""
-        *full, last = self.program.steps
-        for step in full * (self.steps - 1):
-            step()
-        last()
+        each = self.shuffles.steps.tolist()
+        last = max(each) - 1
+        for step in range(max(each)):
+            feed = len(self.program.feeds) - 1 if step == last else 0
+            self.program.step(feed, self._taken(step, each))()
+        self.epoch += 1
+
+    def _taken(self, step: int, each: list[int]) -> tuple[int, ...]:
+        """The phases that any replica takes in a step of the epoch. each: steps of an epoch."""
+        done = {self.epoch * steps + step for steps in each if step < steps}
+        phases = enumerate(self.phases)
+        return tuple(at for at, phase in phases if any(map(phase.taken, done)))
 
     def run(self, on_epoch: Callable[[int, int], None] | None) -> Iterator[list[Ended]]:
         """Epoch after epoch: each is launched, and what it showed is read when asked to go on. In
-        between a device may work for other stacks too. Yields the runs that have been put away
+        between a device may work for other stacks too. Yields the members that have been put away
         since the last time."""
         number, ended = 0, list[Ended]()
         while self.alive:
@@ -153,45 +180,48 @@ class Stack:
     def _note(self, number: int, results: list[list[float]]) -> list[bool]:
         """Write down an epoch; which replicas go on."""
         goes_on = []
-        for row, run_number in enumerate(self.alive):
-            run, progress = self.runs[run_number], self.progress[run_number]
-            was_running = self._running(run, progress)
+        for row, at in enumerate(self.alive):
+            member, progress = self.members[at], self.progress[at]
+            was_running = self._running(member, progress)
             if was_running:
                 loss_sum, valid_loss, valid_metric, better = (part[row] for part in results)
-                epoch = Epoch(number, loss_sum / len(run.split.train), valid_loss, valid_metric)
+                epoch = Epoch(number, loss_sum / len(member.split.train), valid_loss, valid_metric)
                 progress.curve.append(epoch)
-                progress.failure = loss_error(epoch, self.graphs.name, run.train)
+                progress.failure = loss_error(
+                    epoch, self.dataset.name, member.train, has_valid=self.valid is not None
+                )
                 if better:
                     progress.best = epoch
-            goes_on.append(was_running and self._running(run, progress))
+            goes_on.append(was_running and self._running(member, progress))
         return goes_on
 
     @staticmethod
-    def _running(run: Run, progress: _Progress) -> bool:
-        done, best, patience = len(progress.curve), progress.best, run.train.patience
-        if progress.failure or done >= run.train.epochs:
+    def _running(member: Member, progress: _Progress) -> bool:
+        done, best, patience = len(progress.curve), progress.best, member.train.patience
+        if progress.failure or done >= member.train.epochs:
             return False
         return best is None or patience is None or done - best.epoch < patience
 
     @property
     def running(self) -> list[int]:
-        """The numbers of the runs that have not come to their end."""
-        return [n for n in self.alive if self._running(self.runs[n], self.progress[n])]
+        """The numbers of the members that have not come to their end."""
+        return [n for n in self.alive if self._running(self.members[n], self.progress[n])]
 
     def _next_epochs(self, running: list[bool]) -> list[Ended]:
         """Draw on. The program is made anew when it must be larger, or when the stopped replicas
         have cost as much as that: about twice of what it would, were it known when each stops."""
         bounds = list(self.bounds)
-        device = self.graphs.device.type
-        if self.idle * self.graphs.num_nodes > NODES_LIKE_MAKING[device]:
+        rows = len(self.dataset) * self.task.size(self.dataset)
+        if self.idle * rows > ROWS_LIKE_MAKING[self.device.type]:
             return self._go_on_with([row for row, on in enumerate(running) if on])
         drawn = self._draw()
+        old = self.program
         if self.bounds == bounds:
-            for feed, ids in zip(self.program.feeds, drawn, strict=True):
+            for feed, ids in zip(old.feeds, drawn, strict=True):
                 feed.follow(ids)
             return []
-        old = self.program
-        self.program = self._program(old.replicas, old.adam, old.best, drawn, rehearse=False)
+        kept = old.replicas, old.adams, old.clock, old.best
+        self.program = self._program(*kept, drawn, rehearse=False)
         self.program.running.copy_(torch.tensor(running))
         return []
 
@@ -203,28 +233,34 @@ class Stack:
         if not rows:
             del self.program
             return ended
-        at = torch.tensor(rows, device=self.graphs.device)
+        at = torch.tensor(rows, device=self.device)
         self.shuffles.keep(rows)
-        self.steps, self.bounds = int(self.shuffles.steps.max()), [Bounds(0, 0, 0)] * 2
-        self.valid = self.valid[rows]
+        self.bounds = [None, None]
+        self.valid = None if self.valid is None else self.valid[rows]
         old.replicas.keep(at)
         drawn = self._draw()
-        kept = old.adam.keep(at), old.best.keep(at)
-        self.program = self._program(old.replicas, *kept, drawn, rehearse=False)
+        adams, clock = [adam.keep(at) for adam in old.adams], old.clock.index_select(0, at)
+        self.program = self._program(
+            old.replicas, adams, clock, old.best.keep(at), drawn, rehearse=False
+        )
         return ended
 
     def _tested(self, rows: list[int]) -> list[Ended]:
         """The replicas of these rows, tested at their best weights."""
-        device, numbers = self.graphs.device, [self.alive[row] for row in rows]
+        numbers = [self.alive[row] for row in rows]
+        if not numbers:
+            return []
         replicas = copy(self.program.replicas)
         replicas.weights = self.program.best.weights
-        replicas.keep(torch.tensor(rows, device=device))
+        replicas.keep(torch.tensor(rows, device=self.device))
+        on_host = zip(*(weights.cpu() for weights in replicas.weights), strict=True)
         begun_as = [self.models[self.begins_as[number]] for number in numbers]
-        models = map(replicas.filled, begun_as, replicas.weights.cpu())
-        parts = [self.runs[number].split.test for number in numbers]
-        ids = in_batches(parts, self.batch_size, self.batches.empty)
-        bounds = self.batches.bounds(ids)
-        losses, metrics = evaluated(replicas, self.batches, ids.to(device), bounds, self.metric)
+        models = [replicas.filled(m, list(ws)) for m, ws in zip(begun_as, on_host, strict=True)]
+        ids = self._batched([self.members[number].split.test for number in numbers])
+        losses = metrics = torch.full((len(rows),), math.nan)
+        if ids is not None:
+            bounds = self.batches.bounds(ids)
+            losses, metrics = evaluated(replicas, self.batches, ids.to(self.device), bounds)
         each = zip(numbers, models, metrics.tolist(), losses.tolist(), strict=True)
         return [(n, self._result(self.progress[n], *found)) for n, *found in each]
 
@@ -237,32 +273,18 @@ class Stack:
 
 
 def first_models(
-    graphs: PackedGraphs, runs: Sequence[Run], shape: DataShape
+    task: Task, dataset: Any, members: Sequence[Member]
 ) -> tuple[list[Trainable], list[int]]:
-    """(models, the number of the one that each run begins as). Runs of one seed begin alike,
-    whatever their fold. Not so for regression, whose model knows its training labels."""
+    """(models, the number of the one that each member begins as). Members of one seed begin alike,
+    whatever their fold, unless the model takes something from its training part."""
     numbers: dict[tuple[int, str, int], int] = {}
     models, begins_as = list[Trainable](), []
-    for at, run in enumerate(runs):
-        which = run.seed, repr(run.model), at if shape.task == "regression" else 0
+    by_split = False
+    for at, member in enumerate(members):
+        which = member.seed, repr(member.model), at if by_split else 0
         if which not in numbers:
             numbers[which] = len(models)
-            models.append(first_model(graphs, run.split, run.model, run.seed, shape))
+            models.append(first_model(task, dataset, member.split, member.model, member.seed))
+            by_split = models[-1].begins_by_split
         begins_as.append(numbers[which])
     return models, begins_as
-
-
-def batches_for(model: Trainable, graphs: PackedGraphs) -> FixedBatches:
-    """Batches with all that the network asks for, seen by letting it read one graph."""
-    if multiplies_with_bits(model, graphs):
-        return FixedBatches(graphs, plain=False, dense=True)
-    batch = GraphBatch(graphs, [0])
-    with torch.no_grad():
-        deepcopy(model).to(graphs.device).eval()(batch)
-    read = vars(batch)  # what nobody asked for was not made
-    return FixedBatches(
-        graphs,
-        plain="graph" in read,
-        attr="edge_attr" in read or "edge_index" in read,
-        codes="graph_code" in read or "gcn_code" in read,
-    )

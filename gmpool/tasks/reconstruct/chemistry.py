@@ -30,6 +30,11 @@ class MoleculeScores:
     published code writes them: "N H1 +" is then as good as "N", and a symmetry may help."""
 
 
+def has_molecules(graphs: PackedGraphs) -> bool:
+    """Whether atom types and bonds are known, so that chemists have something to say."""
+    return bool(graphs.node_type_names) and graphs.edge_cat is not None
+
+
 def molecule_scores(graphs: PackedGraphs, ids: Ids, predicted: Tensor) -> MoleculeScores:
     """Scores of predicted types for the molecules ``ids``, whose true bonds are given.
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from gmpool.config import AutoencoderConfig
 from gmpool.errors import unknown
 from gmpool.graph.edges import CoarseEdges, Edges
 from gmpool.nn.conv import GCNConv
@@ -26,6 +25,8 @@ from gmpool.pool.blocks import GMPool
 from gmpool.pool.method import GraphSizes
 from gmpool.pool.pooled import Pooled
 from gmpool.pool.structpool import StructPool
+from gmpool.tasks.graph_task import keyword_options
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig
 
 
 @dataclass(frozen=True)
@@ -177,17 +178,12 @@ LEARNS_ADJACENCY = frozenset(COMPRESSIONS) - {"topk", "random"}
 """Methods whose A_rec depends on weights smoothly; of the others there is nothing to learn."""
 
 
-def compression_options(method: str) -> dict[str, str]:
-    """The options of a method in a reconstruction, and their declared types."""
+def compression_options(method: str) -> dict[str, inspect.Parameter]:
+    """The options of a method in a reconstruction."""
     if method not in _MADE_OF:
         raise unknown("method that reconstructs", method, COMPRESSIONS)
     made_of, leave_out = _MADE_OF[method]
-    parameters = inspect.signature(made_of.__init__).parameters.values()
-    return {
-        p.name: str(p.annotation)
-        for p in parameters
-        if p.kind is p.KEYWORD_ONLY and p.name not in leave_out
-    }
+    return keyword_options(made_of, without=leave_out)
 
 
 def make_compression(config: AutoencoderConfig, sizes: GraphSizes) -> nn.Module:

@@ -6,37 +6,69 @@ beside the rows, in molecule-scores.jsonl, and are made once.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
-from gmpool.data import Dataset
-from gmpool.engine.reconstructions import has_molecules
-from gmpool.engine.store import Row, RunStore
-from gmpool.tasks.reconstruct.chemistry import molecule_scores
-from gmpool.tasks.reconstruct.data import reconstruct_split
+from gmpool.data import CATALOGUE, Dataset
+from gmpool.data.sources.generated import PAPER_GRAPHS
+from gmpool.errors import UserError
+from gmpool.journal import Journal
+from gmpool.record import Row
+from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
+from gmpool.tasks.reconstruct.data import reconstruct_data, reconstruct_split
 from gmpool.tasks.reconstruct.packed_types import unpack_predictions
 
+_log = logging.getLogger(__name__)
+FILE = "molecule-scores.jsonl"
 
-def with_molecule_scores(rows: Sequence[Row], dataset: Dataset, store: RunStore) -> list[Row]:
-    """The rows, those of the set with its molecules' scores where they have or can get them."""
-    beside = RunStore(store.folder, "molecule-scores.jsonl")
-    known = beside.finished()
-    possible = has_molecules(dataset.graphs) and find_spec("rdkit") is not None
-    found = []
-    for row in rows:
-        mine = row["data_digest"] == dataset.graphs.digest and "validity" not in row["scores"]
-        if mine and possible and "predicted" in row and row["key"] not in known:
-            scored = {"key": row["key"], "scores": vars(_scores(row, dataset))}
-            beside.record(scored)
-            known[row["key"]] = scored
-        more = known[row["key"]]["scores"] if mine and row["key"] in known else {}
-        found.append({**row, "scores": {**row["scores"], **more}})
+
+def with_molecule_scores(rows: Sequence[Row], folder: Path) -> list[Row]:
+    """The rows of a store, with their molecules' scores where they have or can get them."""
+    beside = Journal(folder / FILE)
+    known = {entry["key"]: entry["scores"] for _, entry in beside}
+    lacking = [row for row in rows if "predicted" in row.more and "validity" not in _scores(row)]
+    unscored = [row for row in lacking if row.key not in known]
+    for name in dict.fromkeys(row.dataset for row in unscored if find_spec("rdkit")):
+        dataset = named_dataset(name)
+        if dataset is None or not has_molecules(dataset.graphs):
+            continue
+        for row in unscored:
+            if row.data_digest == dataset.digest:
+                known[row.key] = vars(_scored(row, dataset))
+                beside.append({"key": row.key, "scores": known[row.key]})
+    more = {row.key: known[row.key] for row in lacking if row.key in known}
+    return [
+        replace(row, more={**row.more, "scores": {**_scores(row), **more[row.key]}})
+        if row.key in more
+        else row
+        for row in rows
+    ]
+
+
+def named_dataset(name: str) -> Dataset | None:
+    """A set or graph with a name; None, and a word on it, where its files are not there."""
+    if name not in CATALOGUE and name not in PAPER_GRAPHS:
+        return None
+    try:
+        return reconstruct_data(name)
+    except UserError as error:
+        _log.warning(
+            "%s is not at hand, so that there are no scores or pictures of it: %s", name, error
+        )
+        return None
+
+
+def _scores(row: Row) -> dict[str, float]:
+    found: dict[str, float] = row.more["scores"]
     return found
 
 
-def _scores(row: Row, dataset: Dataset) -> object:
+def _scored(row: Row, dataset: Dataset) -> object:
     graphs, ids = dataset.graphs, reconstruct_split(dataset).test
     true = graphs.batch(ids).node_cat
     assert true is not None
-    predicted = unpack_predictions(row["predicted"], true[:, 0], graphs.cat_sizes[0])
+    predicted = unpack_predictions(row.more["predicted"], true[:, 0], graphs.cat_sizes[0])
     return molecule_scores(graphs, ids, predicted)

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gmpool.config import AutoencoderConfig
-from gmpool.data import PackedGraphs
 from gmpool.data.fixed_batch import FixedBatch
 from gmpool.errors import UserError, unknown
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
@@ -26,17 +24,16 @@ from gmpool.nn.encoder import Encoder
 from gmpool.ops.segment import Segments
 from gmpool.tasks.metrics import loss_of
 from gmpool.tasks.reconstruct.compress import LEARNS_ADJACENCY, Compressed, make_compression
+from gmpool.tasks.reconstruct.settings import OBJECTIVES, AutoencoderConfig
 from gmpool.tasks.shape import DataShape
-from gmpool.tasks.trainable import AnyBatch, Trainable
-
-OBJECTIVES = ("x", "a")
+from gmpool.tasks.trainable import Batch, Supervised
 
 
-def metric_name(graphs: PackedGraphs, objective: str) -> str:
+def metric_name(shape: DataShape, objective: str) -> str:
     """What is reported of an objective: accuracy in percent, or an error."""
     if objective == "a":
         return "error_a"
-    return "accuracy" if DataShape.of(graphs, labelled=False).is_one_category else "error_x"
+    return "accuracy" if shape.is_one_category else "error_x"
 
 
 class Reconstruction(NamedTuple):
@@ -47,10 +44,11 @@ class Reconstruction(NamedTuple):
     compressed: Compressed
 
 
-class Autoencoder(Trainable):
+class Autoencoder(Supervised):
     """Encoder of GCN layers with ReLU, one pooling, unpooling, and a decoder of GCN layers with
     ReLU between, the last of which has the width of the input."""
 
+    shape: DataShape
     config: AutoencoderConfig
 
     def __init__(self, shape: DataShape, config: AutoencoderConfig) -> None:
@@ -62,6 +60,7 @@ class Autoencoder(Trainable):
         if not shape.num_features:
             raise UserError("the graphs have no node features, so that there is nothing to rebuild")
         self.shape, self.config = shape, config
+        self.metric = metric_name(shape, config.objective)
         self.encoder = Encoder(
             shape.num_features, config.hidden_dim, num_layers=config.num_layers, conv="gcn"
         )
@@ -69,7 +68,7 @@ class Autoencoder(Trainable):
         widths = [config.hidden_dim] * config.decoder_layers + [shape.num_features]
         self.decoder = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
 
-    def forward(self, batch: AnyBatch) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """(scores of categories or numbers [N, F], or the errors of A per graph [B, 1];
         auxiliary losses by name)"""
         edges, segments = BatchEdges(batch), batch_segments(batch)
@@ -78,21 +77,23 @@ class Autoencoder(Trainable):
             out = self._decode(compressed, edges, segments)
         else:
             out = compressed.adjacency_errors(edges, segments)[:, None]
+            if isinstance(batch, FixedBatch):
+                out = out[:-1]  # the last graph is made up
         return out, compressed.losses if self.config.auxiliary else {}
 
-    def reconstruct(self, batch: AnyBatch) -> Reconstruction:
+    def reconstruct(self, batch: Batch) -> Reconstruction:
         """Both X and A, and what they were rebuilt from."""
         edges, segments = BatchEdges(batch), batch_segments(batch)
         compressed = self._compress(batch, edges, segments)
         x = self._decode(compressed, edges, segments)
         return Reconstruction(x, compressed.adjacency_errors(edges, segments), compressed)
 
-    def _compress(self, batch: AnyBatch, edges: Edges, segments: Segments) -> Compressed:
+    def _compress(self, batch: Batch, edges: Edges, segments: Segments) -> Compressed:
         last = self.encoder(self._features(batch), edges).blocks[-1]  # [N, D]; no jumping knowledge
         compressed: Compressed = self.compression(last, edges, segments, batch.ids)
         return compressed
 
-    def _features(self, batch: AnyBatch) -> Tensor | OneHot:
+    def _features(self, batch: Batch) -> Tensor | OneHot:
         """X; on a CPU as categories, where they are at hand. On a GPU the gradient of a choice of
         rows is a sum without a fixed order."""
         at_hand = not isinstance(batch, FixedBatch) and batch.ptr.is_cpu
@@ -109,11 +110,7 @@ class Autoencoder(Trainable):
             x = conv(torch.relu_(x), edges)  # in place: a convolution's output is its own
         return x
 
-    def counted(self, out: Tensor) -> Tensor:
-        """All nodes, of which the made-up ones have no label; of graphs all but the made-up one."""
-        return out if self.config.objective == "x" else out[:-1]
-
-    def labels(self, batch: AnyBatch) -> Tensor:
+    def labels(self, batch: Batch) -> Tensor:
         """Categories [N] or numbers [N, F] of the nodes; zeros [B, 1] for the errors of A."""
         categories = self.shape.is_one_category
         if self.config.objective == "a":
@@ -131,7 +128,7 @@ class Autoencoder(Trainable):
             return torch.where(real, labels, -100)
         return torch.where(real[:, None], labels, torch.nan)
 
-    def loss(self, out: Tensor, y: Tensor) -> Tensor:
+    def distance(self, out: Tensor, y: Tensor) -> Tensor:
         if self.config.objective == "a":
             present = ~y.isnan()
             return torch.where(present, out, 0.0).sum() / present.sum().clamp(min=1)
@@ -155,7 +152,7 @@ def _check_adjacency(config: AutoencoderConfig, shape: DataShape) -> None:
         )
 
 
-def _categories(batch: AnyBatch) -> Tensor:
+def _categories(batch: Batch) -> Tensor:
     """The category of each node; of a made-up one any. [N]"""
     if isinstance(batch, FixedBatch):
         return batch.x.argmax(1)

@@ -4,7 +4,7 @@ k_h(G, G') = Σ_{t=0…h} Σ_c n_t(G, c) · n_t(G', c)
 
 n_t(G, c) counts the nodes of G with colour c after t rounds of refinement (`gmpool.graph.colours`).
 There is no network: a training fits machines for every h and C, and keeps the one that is best on
-the validation part (`gmpool.tasks.kernel.fit`).
+the validation part (`fit.py`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gmpool.errors import UserError
-from gmpool.pool.method import METHODS, GraphSizes
 
 C_GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # as Morris et al. (TUDataset, 2020) choose from
 
 
-@METHODS.register("wl-svm")
+NAME = "wl-svm"
+
+
 class WLSubtreeSVM:
     """WL-subtree kernel with an SVM: what was used before neural pooling.
 
@@ -29,12 +30,7 @@ class WLSubtreeSVM:
     normalise: k(G, G') / √(k(G, G) k(G', G')), so that large graphs do not outweigh small ones.
     """
 
-    architecture = "kernel"
-    fixed_shapes = False
-
-    def __init__(
-        self, *, sizes: GraphSizes | None = None, iterations: int = 5, normalise: bool = True
-    ) -> None:
+    def __init__(self, *, iterations: int = 5, normalise: bool = True) -> None:
         if iterations < 0:
             raise UserError(f"iterations must not be negative, got {iterations}")
         self.iterations, self.normalise = iterations, normalise
@@ -61,10 +57,13 @@ class WLSubtreeSVM:
 
 
 class Machine:
-    """Support vector machines on a kernel matrix: one for classes, else one per label column."""
+    """Support vector machines on a kernel matrix: one for classes, else one per label column.
 
-    def __init__(self, task: str, num_outputs: int, C: float) -> None:
-        self.task, self.num_outputs, self.C = task, num_outputs, C
+    iterations: the number of refinements that the kernel was made of.
+    """
+
+    def __init__(self, task: str, num_outputs: int, C: float, iterations: int = 0) -> None:
+        self.task, self.num_outputs, self.C, self.iterations = task, num_outputs, C, iterations
         self.parts: list[_Part] = []
 
     def fit(self, kernel: NDArray[Any], y: NDArray[Any]) -> Machine:

@@ -1,0 +1,82 @@
+"""What a way to run is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple, Protocol
+
+from gmpool.engine.job import Job, Run
+from gmpool.engine.row import finished_row
+from gmpool.engine.train import Epoch, Trained, train
+from gmpool.errors import UserError
+from gmpool.record import Row
+
+
+class Work(NamedTuple):
+    """Runs of a job that are to be done."""
+
+    job: Job
+    runs: list[Run]
+
+
+class Done(NamedTuple):
+    """A finished run, and what is recorded of it."""
+
+    trained: Trained
+    row: Row
+
+
+Outcome = tuple[Job, Run, Done | UserError]
+
+
+class Watcher(Protocol):
+    """Who wants to see runs go by: a progress bar, or nobody."""
+
+    def run_started(self, job: Job, run: Run) -> Callable[[Epoch], None]: ...
+
+    def stack_started(self, job: Job, runs: Sequence[Run]) -> Callable[[int, int], None]: ...
+
+    def run_finished(self, job: Job, run: Run, row: Row, *, reused: bool) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+
+class Executor(Protocol):
+    """What is recorded is decided above it, so that it is resumable without a line of its own."""
+
+    @property
+    def joins_jobs(self) -> bool:
+        """Whether runs of several jobs are better given together."""
+        ...
+
+    def run(self, work: Sequence[Work], watcher: Watcher | None) -> Generator[Outcome]:
+        """Do all runs; each with its result as it comes, or with the user's error that ended it."""
+        ...
+
+
+def outcome(job: Job, run: Run, trained: Trained | UserError, device: str) -> Outcome:
+    """With the row of a run that came to its end."""
+    if isinstance(trained, UserError):
+        return job, run, trained
+    return job, run, Done(trained, finished_row(job, run, trained, device))
+
+
+def train_one(
+    job: Job, run: Run, device: str, on_epoch: Callable[[Epoch], None] | None = None
+) -> Outcome:
+    """One run, in this process."""
+    found: Trained | UserError
+    try:
+        found = train(
+            job.task,
+            job.dataset,
+            job.split(run),
+            job.model,
+            job.train,
+            seed=run.seed,
+            device=device,
+            on_epoch=on_epoch,
+        )
+    except UserError as error:
+        found = error
+    return outcome(job, run, found, device)

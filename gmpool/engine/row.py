@@ -1,0 +1,78 @@
+"""What is recorded of a finished run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gmpool.engine.job import Job, Run
+from gmpool.engine.provenance import commit, device_name, precision, source_digest, versions
+from gmpool.engine.train import Epoch, Trained
+from gmpool.record import Row
+from gmpool.report.metrics import METRICS
+
+MOST_POINTS = 500
+"""Of a recorded learning curve: a graph alone has up to 10,000 epochs."""
+
+
+def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
+    """With what the task has to say of it, which is where the test part is seen."""
+    best, split = trained.best, job.split(run)
+    metric = job.task.metric(job.dataset, job.model)
+    # What was not trained by steps is computed on the CPU, whatever was asked.
+    used = device if trained.curve else "cpu"
+    by_loss = job.train.select_by == "loss" or math.isnan(best.valid_metric)
+    sign = 1 if METRICS[metric].higher else -1
+    return Row(
+        key=run.key,
+        task=job.task.family,
+        dataset=job.name,
+        method=job.model.method,
+        seed=run.seed,
+        fold=run.fold,
+        metric=metric,
+        test=_number(trained.test_metric),
+        valid=_number(best.valid_metric),
+        valid_loss=_number(best.valid_loss),
+        best_epoch=best.epoch,
+        epochs=len(trained.curve),
+        seconds=round(trained.seconds, 3),
+        parameters=trained.model.num_parameters,
+        config=job.config,
+        data_digest=job.card.digest,
+        split_digest=split.digest,
+        commit=commit(),
+        source=source_digest(),
+        versions=versions(),
+        device=device_name(used),
+        precision=precision(used),
+        replicas=trained.replicas,
+        curve=curve_of(trained.curve),
+        more={
+            "selection_score": _number(-best.valid_loss if by_loss else sign * best.valid_metric),
+            **job.task.finish(trained.model, job.dataset, split, device),
+        },
+    )
+
+
+def curve_of(curve: Sequence[Epoch]) -> dict[str, Any]:
+    """The learning curve, of a long one every so-many-th point."""
+    every = max(1, -(-len(curve) // MOST_POINTS))
+    points = curve[::every]
+    return {
+        **({"every": every} if every > 1 else {}),
+        "train_loss": [_short(e.train_loss) for e in points],
+        "valid_loss": [_short(e.valid_loss) for e in points],
+        "valid_metric": [_short(e.valid_metric) for e in points],
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if math.isnan(value) else value
+
+
+def _short(value: float) -> float | None:
+    """Five significant digits suffice to draw a curve."""
+    return None if math.isnan(value) else float(f"{value:.5g}")

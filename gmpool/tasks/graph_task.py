@@ -1,0 +1,70 @@
+"""What tasks have in common whose examples are the graphs of one set."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gmpool.data import CATALOGUE, Card, Dataset, Split, card
+from gmpool.errors import UserError, unknown
+from gmpool.graph.reads import batches_for, reads_of
+from gmpool.pool import METHODS
+from gmpool.tasks.task import FixedBatches, Flag, Task
+from gmpool.tasks.trainable import Trainable
+
+TABLE_FLAGS = (
+    Flag("smiles_column", str, "CSV: the column with SMILES."),
+    Flag("split_column", str, "CSV: the column that says train, valid or test."),
+    Flag("skip_bad_rows", bool, "CSV: leave unusable rows out instead of stopping.", False),
+)
+
+
+class GraphTask(Task):
+    """Graphs by name or path, in the set's own splits."""
+
+    def card(self, name: str) -> Card | None:
+        return card(name) if name in CATALOGUE else None  # whose digests may not be known
+
+    def own(self, text: str, folder: Path) -> Any:
+        if text in CATALOGUE:
+            return self.open(text)
+        path = folder / text
+        if not (path.exists() or path.suffix or len(Path(text).parts) > 1):
+            raise unknown("dataset", text, CATALOGUE)
+        return self.open(str(path))
+
+    def splits(self, dataset: Dataset) -> Sequence[Split]:
+        return dataset.folds
+
+    def size(self, dataset: Dataset) -> float:
+        return dataset.graphs.mean_nodes
+
+    def cannot_stack(self, dataset: Dataset, model: Any) -> str | None:
+        method = METHODS[model.method] if model.method in METHODS else None
+        if method is not None and not method.has_fixed_shapes(model.pool):
+            return f"the shapes of {model.method} depend on the data"
+        if not dataset.graphs.symmetric or dataset.graphs.edge_weight is not None:
+            return f"{dataset.name} has directed or weighted edges"
+        return None
+
+    def fixed_batches(self, dataset: Dataset, model: Trainable) -> FixedBatches:
+        dtype = next(model.parameters()).dtype
+        return batches_for(dataset.graphs, reads_of(model), dtype)
+
+
+def keyword_options(make: Any, *, without: Collection[str] = ()) -> dict[str, inspect.Parameter]:
+    """The options of a constructor: its keyword-only arguments, by name."""
+    found = inspect.signature(make.__init__).parameters.values()
+    return {p.name: p for p in found if p.kind is p.KEYWORD_ONLY and p.name not in without}
+
+
+def declared_types(options: Mapping[str, inspect.Parameter]) -> dict[str, str]:
+    return {name: str(option.annotation) for name, option in options.items()}
+
+
+def refuse_table_options(source: str, given: Mapping[str, Any]) -> None:
+    """Options of a table mean nothing to other data."""
+    for key in given:
+        raise UserError(f"--{key.replace('_', '-')} is for a CSV, and {source!r} is not one")

@@ -1,0 +1,262 @@
+"""What a task is: all that is particular to it, behind one interface.
+
+A task is a package in `gmpool/tasks` whose `__init__.py` registers one object, or an entry point of
+the group `gmpool.tasks` in another package. The engine, the reports and the command line know tasks
+by this interface alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from torch import Tensor
+
+from gmpool.config import TrainConfig
+from gmpool.data import Card, Split
+from gmpool.errors import UserError, unknown
+from gmpool.record import Row
+from gmpool.registry import Registry
+from gmpool.report.comparison import Cell, compare
+from gmpool.report.comparison_grid import comparison_grid
+from gmpool.report.grid import Grid
+from gmpool.report.summary import summarise, summary_grid
+from gmpool.tasks.trainable import Trainable
+
+TASKS: Registry[Task] = Registry("task", package="gmpool.tasks", group="gmpool.tasks")
+DEFAULT = "classify"
+"""What a plan is for that does not say."""
+
+
+class Dataset(Protocol):
+    """What the engine asks of data: a task's examples by number, in batches of its own sampler."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+    def to(self, device: str) -> Dataset: ...
+
+    def batches(self, ids: Tensor, batch_size: int, generator: Any = None) -> Iterator[Any]: ...
+
+
+class FixedBatches(Protocol):
+    """Batches of one shape for many replicas, made on the device of the data.
+
+    empty: the number that stands for no example. A batch has `tensors()`, each with the replica
+    axis first, and `with_(tensors)`, the same batch of one replica.
+    """
+
+    empty: int
+
+    def bounds(self, ids: Tensor) -> Any: ...
+
+    def make(self, ids: Tensor, bounds: Any) -> Any: ...
+
+
+class Fitted(NamedTuple):
+    """A model that was not trained by steps: how it scored on the parts, and how long it took."""
+
+    model: Any
+    valid_loss: float
+    valid_metric: float
+    test_metric: float
+    seconds: float
+
+
+class Flag(NamedTuple):
+    """An option on the command line that a task has beside those that all have.
+
+    to: "data", where it goes to `open`, or "lines", where each value given is a line of its own.
+    """
+
+    name: str
+    kind: type
+    help: str
+    default: Any = None
+    repeat: bool = False
+    to: str = "data"
+    short: str | None = None
+
+
+class Key(NamedTuple):
+    """A key of a plan that means something to a task: what it takes, for the check and in words."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a table is to show: the header of its plan, and each line on each set."""
+
+    name: str
+    title: str
+    cells: Sequence[Cell]
+    seeds: int | None = None
+    header: Mapping[str, Any] = field(default_factory=dict)
+    """The plan's keys that the task has declared."""
+    kept: Callable[[Row], Any] | None = None
+    """The model of a run, where it was kept; else None. Without it there are no such pictures."""
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for cell in self.cells for row in cell.rows]
+
+
+class Task:
+    """The methods that raise must be written; the others have a meaning for most tasks."""
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    """What rows say; tasks of one family share data, scores and tables, and differ in methods."""
+    verb: ClassVar[str | None] = None
+    """The command `gmpool VERB DATASET`, for one task of a family."""
+    help: ClassVar[str] = ""
+    flags: ClassVar[Sequence[Flag]] = ()
+    plan_keys: ClassVar[Mapping[str, Key]] = {}
+    varied: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Keys of a plan with several values of an option, each a line of its own: the option, and how
+    a label says it."""
+    draws_models: ClassVar[bool] = False
+    """Whether its pictures want the models of runs."""
+    at_once: ClassVar[int | None] = 1
+    """How many programs of one set and method take turns on a GPU; None: all."""
+    train_config: ClassVar[type[TrainConfig]] = TrainConfig
+    model_config: ClassVar[type]
+
+    # -- data -----------------------------------------------------------------------------------
+
+    def open(self, source: str, root: Path | None = None, **options: Any) -> Any:
+        """The dataset of a name or a path; options are those of `flags`."""
+        raise NotImplementedError
+
+    def own(self, text: str, folder: Path) -> Any:
+        """The user's own data, given in a plan that lies in a folder."""
+        return self.open(str(folder / text))
+
+    def card(self, name: str) -> Card | None:
+        """What is known of a set by its name alone; None where it must be opened."""
+        return None
+
+    def card_of(self, dataset: Any) -> Card:
+        """The same of a set that is open."""
+        splits = tuple(split.digest for split in self.splits(dataset))
+        size = len(dataset)
+        return Card(dataset.name, dataset.digest, splits, size, round(size * self.size(dataset)))
+
+    def splits(self, dataset: Any) -> Sequence[Split]:
+        """The folds; a test or a validation part may be empty."""
+        raise NotImplementedError
+
+    # -- settings -------------------------------------------------------------------------------
+
+    def methods(self) -> Sequence[str]:
+        raise NotImplementedError
+
+    def options(self, method: str) -> Mapping[str, inspect.Parameter]:
+        """What a method can be told, by name."""
+        return {}
+
+    def about(self, method: str) -> str:
+        """A method in one sentence."""
+        return ""
+
+    @property
+    def presets(self) -> Mapping[str, Mapping[str, Any]]:
+        """Published settings by the name of the set."""
+        return {}
+
+    def settings(
+        self, card: Card, method: str, options: Mapping[str, Any]
+    ) -> tuple[Any, TrainConfig]:
+        """(the model's configuration, the training's): published settings, the user's over them."""
+        raise NotImplementedError
+
+    def label(self, model: Any) -> str:
+        """How a line is called where nobody has named it."""
+        return str(model.method)
+
+    # -- models ---------------------------------------------------------------------------------
+
+    def build(self, dataset: Any, model: Any) -> Trainable:
+        """A model with random weights, drawn from the current stream."""
+        raise NotImplementedError
+
+    def rebuild(self, shape: Mapping[str, Any], model: Mapping[str, Any]) -> Trainable:
+        """A model as it was saved, but for its weights."""
+        raise UserError(f"models of {self.name} cannot be saved")
+
+    def metric(self, dataset: Any, model: Any) -> str:
+        """Which score counts (`gmpool.report.metrics`)."""
+        raise NotImplementedError
+
+    def fit(self, dataset: Any, split: Split, model: Any) -> Fitted | None:
+        """A classical method is fitted here; None: the engine trains what `build` gives."""
+        return None
+
+    def finish(self, model: Any, dataset: Any, split: Split, device: str) -> dict[str, Any]:
+        """What more the row of a finished run says."""
+        return {}
+
+    def predict(self, model: Any, source: str, root: Path | None, **options: Any) -> Predictions:
+        """A saved model on new data."""
+        raise UserError(f"a model of {self.name} makes no predictions")
+
+    # -- stacks ---------------------------------------------------------------------------------
+
+    def cannot_stack(self, dataset: Any, model: Any) -> str | None:
+        """Why runs must be trained one at a time; None if they can be stacked."""
+        return f"{self.name} has no batches of fixed shape"
+
+    def architecture(self, model: Any) -> Any:
+        """The model without what replicas of one stack may have of their own."""
+        return model
+
+    def size(self, dataset: Any) -> float:
+        """Rows of an example, of which the time of a step depends; the mean over the set."""
+        return 1.0
+
+    def fixed_batches(self, dataset: Any, model: Trainable) -> FixedBatches:
+        raise NotImplementedError
+
+    # -- reports --------------------------------------------------------------------------------
+
+    def complete(self, rows: Sequence[Row], folder: Path) -> list[Row]:
+        """Rows of a store with what could not be said where they were recorded."""
+        return list(rows)
+
+    def grids(self, asked: Asked) -> list[Grid]:
+        """The table of a plan, with its pictures."""
+        compared = compare(asked.cells, name=asked.name, title=asked.title, **asked.header)
+        return [comparison_grid(compared)]
+
+    def summary(self, rows: Sequence[Row]) -> list[Grid]:
+        """The table of a store, which knows no plan."""
+        return [summary_grid(summarise(rows))]
+
+
+class Predictions(NamedTuple):
+    """A table of predictions, one row per example."""
+
+    columns: list[str]
+    rows: Iterator[list[str]]
+    skipped: Sequence[str] = ()
+
+
+def task_of(family: str, method: str) -> Task:
+    """The task of a family that has the method."""
+    tasks = [TASKS[name] for name in TASKS if TASKS[name].family == TASKS[family].family]
+    found = next((task for task in tasks if method in task.methods()), None)
+    if found is None:
+        known = [name for task in tasks for name in task.methods()]
+
+        raise unknown("method", method, known)
+    return found
