@@ -21,7 +21,7 @@ from benchmarks.padded import PaddedGMT, PaddedGraphClassifier
 from benchmarks.readout import PyGReadout
 from benchmarks.timing import interleaved, versus
 from gmpool.config import configure
-from gmpool.data import PackedGraphs, Split, epoch_batches, load
+from gmpool.data import PackedGraphs, Split, epoch_batches, load, to_pyg
 from gmpool.engine.cross_validate import settings_of
 from gmpool.engine.provenance import device_name
 from gmpool.engine.stack.stack import Run, Stack
@@ -62,7 +62,7 @@ def peer_epoch(graphs: PackedGraphs, readout: nn.Module, device: str, *, jumping
     model = PaddedGraphClassifier(graphs.num_features, HIDDEN, readout, head, jumping=jumping)
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, fused=True)
-    loader = DataLoader(graphs.to_pyg(), batch_size=BATCH, shuffle=True)
+    loader = DataLoader(to_pyg(graphs), batch_size=BATCH, shuffle=True)
 
     def epoch() -> None:
         for batch in loader:

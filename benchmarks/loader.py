@@ -10,14 +10,14 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from benchmarks.timing import interleaved, versus
-from gmpool.data import epoch_batches, load
+from gmpool.data import epoch_batches, load, to_pyg
 
 BATCH = 128
 
 
 def measure(root: Path | None = None) -> list[dict[str, Any]]:
     graphs = load("PROTEINS", root).graphs
-    loader = DataLoader(graphs.to_pyg(), batch_size=BATCH, shuffle=True)
+    loader = DataLoader(to_pyg(graphs), batch_size=BATCH, shuffle=True)
     ids, generator = torch.arange(graphs.num_graphs), torch.Generator().manual_seed(0)
 
     def ours() -> None:

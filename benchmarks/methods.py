@@ -19,7 +19,7 @@ from benchmarks.epoch import BATCH, HIDDEN, step
 from benchmarks.pyg_methods import pyg_network
 from benchmarks.timing import interleaved, row
 from gmpool.config import configure
-from gmpool.data import PackedGraphs, epoch_batches, load
+from gmpool.data import PackedGraphs, epoch_batches, load, to_pyg
 from gmpool.nn.heads import classifier
 from gmpool.pool import METHODS, method_options
 from gmpool.pool.method import GraphSizes
@@ -51,7 +51,7 @@ def pyg_epoch(graphs: PackedGraphs, method: str) -> Callable[[], None] | None:
     head = classifier(network.out_dim, HIDDEN, graphs.num_outputs, dropout=0.5)
     model = nn.ModuleList([network, head])
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, fused=True)
-    loader = DataLoader(graphs.to_pyg(), batch_size=BATCH, shuffle=True)
+    loader = DataLoader(to_pyg(graphs), batch_size=BATCH, shuffle=True)
 
     def epoch() -> None:
         for batch in loader:

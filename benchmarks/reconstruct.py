@@ -27,7 +27,7 @@ from torch_geometric.utils import to_dense_adj, to_dense_batch
 from benchmarks.padded import PaddedAttentionBlock
 from benchmarks.timing import interleaved, versus
 from gmpool.config import AutoencoderConfig, ReconstructTrainConfig
-from gmpool.data import PackedGraphs, epoch_batches, load
+from gmpool.data import PackedGraphs, epoch_batches, load, to_pyg
 from gmpool.tasks.reconstruct.compress import GMPoolClusters
 from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.shape import DataShape
@@ -135,7 +135,7 @@ def peer_epoch(
     graphs: PackedGraphs, model: nn.Module, ids: Tensor, size: int
 ) -> Callable[[], None]:
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, fused=True)
-    listed = graphs.to_pyg()
+    listed = to_pyg(graphs)
     loader = DataLoader([listed[i] for i in ids.tolist()], batch_size=size, shuffle=True)
 
     def epoch() -> None:

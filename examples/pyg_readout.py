@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv
 
 from gmpool import GraphMultisetTransformer
-from gmpool.data import load
+from gmpool.data import load, to_pyg
 
 
 class Net(nn.Module):
@@ -33,7 +33,7 @@ class Net(nn.Module):
 def main(epochs: int = 30) -> float:
     torch.manual_seed(0)
     dataset = load("MUTAG")
-    graphs = dataset.graphs.to_pyg()
+    graphs = to_pyg(dataset.graphs)
     split = dataset.folds[0]
     train = DataLoader([graphs[i] for i in split.train], batch_size=32, shuffle=True)
     test = DataLoader([graphs[i] for i in split.test], batch_size=32)

@@ -15,7 +15,7 @@ from small_sets import QUICK, classes, ring_molecule, split
 
 from gmpool import GraphMultisetTransformer
 from gmpool.config import AutoencoderConfig, ModelConfig, ReconstructTrainConfig, TrainConfig
-from gmpool.data import PackedGraphs, Split, load
+from gmpool.data import Split, from_pyg, load
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.engine.stack import program
 from gmpool.engine.stack.replicas import Replicas
@@ -88,7 +88,7 @@ def test_training_follows_the_cpu(data_root: Path) -> None:
 def test_bonds_by_kind_are_bonds_by_features(conv: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of training with the fused messages, and with the composed ones."""
     torch.manual_seed(0)
-    graphs = PackedGraphs.from_pyg([ring_molecule(n) for n in (3, 6, 1, 40, 7, 12)]).to("cuda")
+    graphs = from_pyg([ring_molecule(n) for n in (3, 6, 1, 40, 7, 12)]).to("cuda")
     sizes = graphs.cat_sizes, graphs.edge_cat_sizes
     encoder = MoleculeEncoder(*sizes, 128, conv=conv).cuda()
     found = []

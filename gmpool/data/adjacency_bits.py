@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from gmpool.data.compressed_rows import local_ids
-
-if TYPE_CHECKING:
-    from gmpool.data.packed import PackedGraphs
+from gmpool.data.packed_fields import PackedFields
 
 WORD = 32  # bits
 # A product with bits passes over all pairs of nodes, a sparse one over the entries. On an H200 the
@@ -32,18 +30,15 @@ class AdjacencyBits(NamedTuple):
     scale: Tensor  # float32 [N]: D^-1/2 of Â = D^-1/2 (A + I) D^-1/2
 
 
-def is_dense(graphs: PackedGraphs) -> bool:
+def is_dense(graphs: PackedFields) -> bool:
     """Whether products with bits are faster than sparse ones."""
     pairs = int(graphs.sizes.square().sum())
     return graphs.mean_nodes >= MIN_NODES and graphs.num_edges >= MIN_SHARE * pairs
 
 
-def adjacency_bits(graphs: PackedGraphs) -> AdjacencyBits | None:
-    """None where A is more than zeros and ones, or not symmetric, or has entries in its diagonal,
-    which Â would keep as they are."""
-    more = (graphs.edge_weight, graphs.edge_cat, graphs.edge_float)
-    if any(part is not None for part in more) or not graphs.symmetric:
-        return None
+def pack_bits(graphs: PackedFields) -> AdjacencyBits | None:
+    """The bits of a set whose edges go both ways and are nothing but edges; None where one leads
+    from a node to itself, which Â would keep as it is, or is there twice."""
     sizes, degree = graphs.sizes, graphs.row_ptr.diff()
     row = torch.repeat_interleave(degree, output_size=graphs.num_edges)  # [E]: a node of the set
     i, j = local_ids(graphs.node_ptr, torch.int64)[row], graphs.col.long()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gmpool.data.compressed_rows import Rows, features
-
-if TYPE_CHECKING:
-    from gmpool.data.packed import PackedGraphs
+from gmpool.data.constants import PackedConstants
 
 Ids = Tensor | Sequence[int]
 
@@ -42,7 +40,7 @@ class GraphBatch:
     shift that depends on the graph alone.
     """
 
-    def __init__(self, graphs: PackedGraphs, ids: Ids) -> None:
+    def __init__(self, graphs: PackedConstants, ids: Ids) -> None:
         self.graphs = graphs
         self.ids = torch.as_tensor(ids, dtype=torch.int64, device=graphs.device)  # [B]
         """int64 [B]: which graphs of the set these are."""
@@ -71,7 +69,7 @@ class GraphBatch:
     @cached_property
     def x(self) -> Tensor:
         """float32 [N, num_features]: numeric columns, then the categorical ones one-hot."""
-        dense = self.graphs._dense_x
+        dense = self.graphs.dense_x
         if dense is not None:
             return dense.index_select(0, self.node_ids)
         return features(self.node_float, self.node_cat, self.graphs.cat_sizes, self.num_nodes)
@@ -117,19 +115,19 @@ class GraphBatch:
     def bond_kinds(self) -> Tensor | None:
         """float32 [C, num_edge_features]: the distinct rows of ``edge_attr`` in the whole set,
         where they are few and there are codes (:mod:`gmpool.data.bond_kinds`)."""
-        kinds = self.graphs._bond_kinds
+        kinds = self.graphs.bond_kinds
         return None if kinds is None else kinds.rows
 
     @cached_property
     def graph_code(self) -> Tensor | None:
         """uint8 [E]: which of the kinds each entry of ``graph`` is."""
-        kinds = self.graphs._bond_kinds
+        kinds = self.graphs.bond_kinds
         return None if kinds is None else kinds.graph.index_select(0, self.edge_ids)
 
     @cached_property
     def gcn_code(self) -> Tensor | None:
         """uint8 [E + N]: which of the kinds each entry of ``gcn`` is, with C for self-loops."""
-        kinds = self.graphs._bond_kinds
+        kinds = self.graphs.bond_kinds
         return None if kinds is None else kinds.gcn.index_select(0, self._gcn_entries.where)
 
     @property
@@ -142,8 +140,8 @@ class GraphBatch:
         """The adjacency as it is. A transpose moves no entry out of its graph, so the same
         positions serve both ways."""
         graphs, entries = self.graphs, self._edges
-        rowptr, col, weight = self._gather(graphs._rows, entries)
-        back = graphs._reversed
+        rowptr, col, weight = self._gather(graphs.rows, entries)
+        back = graphs.reversed_rows
         perm = _shifted(back.perm, entries, self._begin(entries.ptr))
         if graphs.symmetric:
             return CSR(rowptr, col, weight, rowptr, col, weight, perm)
@@ -151,15 +149,15 @@ class GraphBatch:
 
     @cached_property
     def gcn(self) -> CSR:
-        """D^-1/2 (A + I) D^-1/2, as PyG's ``gcn_norm`` gives it (``structure.gcn_normalised``).
+        """D^-1/2 (A + I) D^-1/2, as PyG's ``gcn_norm`` gives it; see ``gcn_normalised``.
 
         In a symmetric set nobody needs ``t_perm``, and it is None.
         """
         graphs, entries = self.graphs, self._gcn_entries
-        rowptr, col, weight = self._gather(graphs._gcn_rows, entries)
+        rowptr, col, weight = self._gather(graphs.gcn_rows, entries)
         if graphs.symmetric:
             return CSR(rowptr, col, weight, rowptr, col, weight, None)
-        back = graphs._gcn_reversed
+        back = graphs.gcn_reversed_rows
         perm = _shifted(back.perm, entries, self._begin(entries.ptr))
         return CSR(rowptr, col, weight, *self._gather(back, entries), perm)
 
@@ -192,11 +190,11 @@ class GraphBatch:
 
     @cached_property
     def _edges(self) -> _Entries:
-        return self._entries(self.graphs._rows)
+        return self._entries(self.graphs.rows)
 
     @cached_property
     def _gcn_entries(self) -> _Entries:
-        return self._entries(self.graphs._gcn_rows)
+        return self._entries(self.graphs.gcn_rows)
 
     def _entries(self, rows: Rows) -> _Entries:
         first = rows.edge_ptr.index_select(0, self.ids)  # [B]

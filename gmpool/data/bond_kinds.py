@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from gmpool.data.compressed_rows import Rows, features, local_ids
-
-if TYPE_CHECKING:
-    from gmpool.data.packed import PackedGraphs
 
 MOST = 63
 """More kinds are not worth a table of them; with self-loops as one more they are a power of two."""
@@ -24,25 +21,26 @@ class BondKinds(NamedTuple):
     gcn: Tensor  # uint8 [E + N]: of those of the normalised one, whose self-loops have C
 
 
-def bond_kinds(graphs: PackedGraphs) -> BondKinds | None:
-    """None where edges are more than kinds, or are not bonds: numbers or weights, too many kinds,
-    self-loops, edges that go one way or are of another kind on the way back."""
-    cat, more = graphs.edge_cat, (graphs.edge_float, graphs.edge_weight)
-    if cat is None or not len(cat) or any(t is not None for t in more):
+def find_bond_kinds(
+    cat: Tensor, sizes: tuple[int, ...], node_ptr: Tensor, back: Rows, gcn: Rows
+) -> BondKinds | None:
+    """The kinds of a symmetric set without weights, whose edge_cat is ``cat`` [E, Ce].
+
+    ``back`` is the transpose of its adjacency, ``gcn`` the normalised one. None where edges are not
+    bonds: none at all, too many kinds, self-loops, or another kind on the way back.
+    """
+    has_loops = len(gcn.col) < len(cat) + len(gcn.row_ptr) - 1  # each node has exactly one in gcn
+    if not len(cat) or has_loops:
         return None
-    gcn = graphs._gcn_rows
-    has_loops = len(gcn.col) < len(cat) + graphs.num_nodes  # every node has exactly one in gcn
-    if has_loops or not graphs.symmetric:
-        return None
-    code = _numbered(cat, graphs.edge_cat_sizes)  # [E]
+    code = _numbered(cat, sizes)  # [E]
     count = int(code.max()) + 1
-    if count > MOST or not torch.equal(code, code[_way_back(graphs)]):
+    if count > MOST or not torch.equal(code, code[_way_back(back)]):
         return None
     example = torch.zeros(count, dtype=torch.int64, device=cat.device)
     example.scatter_(0, code, torch.arange(len(code), device=cat.device))
-    kinds = features(None, cat[example].long(), graphs.edge_cat_sizes, count)
+    kinds = features(None, cat[example].long(), sizes, count)
     small = code.to(torch.uint8)
-    is_bond = gcn.col != _target(gcn, graphs.node_ptr)
+    is_bond = gcn.col != _target(gcn, node_ptr)
     of_gcn = torch.full_like(gcn.col, count, dtype=torch.uint8).masked_scatter_(is_bond, small)
     return BondKinds(kinds, small, of_gcn)
 
@@ -55,12 +53,11 @@ def _numbered(cat: Tensor, sizes: tuple[int, ...]) -> Tensor:
     return code
 
 
-def _way_back(graphs: PackedGraphs) -> Tensor:
+def _way_back(back: Rows) -> Tensor:
     """Where the reverse of each edge lies. [E]"""
-    perm, edge_ptr = graphs._reversed.perm, graphs._rows.edge_ptr
-    assert perm is not None
-    first = edge_ptr[:-1].repeat_interleave(edge_ptr.diff(), output_size=len(perm))
-    return first + perm
+    assert back.perm is not None
+    first = back.edge_ptr[:-1].repeat_interleave(back.edge_ptr.diff(), output_size=len(back.perm))
+    return first + back.perm
 
 
 def _target(rows: Rows, node_ptr: Tensor) -> Tensor:

@@ -16,11 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from gmpool.data import compressed_rows as structure
 from gmpool.data.adjacency_bits import AdjacencyBits
 from gmpool.data.batch import CSR
 from gmpool.data.bond_kinds import BondKinds
-from gmpool.data.compressed_rows import Rows
+from gmpool.data.compressed_rows import Rows, features
 from gmpool.data.packed import PackedGraphs
 
 
@@ -105,18 +104,14 @@ class FixedBatches:
         attr: whether features of edges will be, with the adjacency; codes: whether kinds of bonds,
         for sets that know them. dense: whether both adjacencies shall be bits, and nothing else of
         the edges be there, for sets that have them as bits."""
-        self.bits = graphs._adjacency_bits if dense else None
+        self.bits = graphs.adjacency_bits if dense else None
         self.graphs, self.plain = graphs, plain and self.bits is None
         self.device = graphs.device
         size, G = graphs.sizes, graphs.num_graphs
         none = size.new_zeros(1)
         self.sizes = torch.cat([size, none])  # [G+1]: the last graph is empty
         self.first = torch.cat([graphs.node_ptr[:-1], none])
-        x = graphs._dense_x
-        if x is None:
-            x = structure.features(
-                graphs.node_float, graphs.node_cat, graphs.cat_sizes, graphs.num_nodes
-            ).to(self.device)
+        x = graphs.node_features()
         self.x = torch.cat([x, x.new_zeros(1, x.shape[1])])  # the last node has no features
         self.y: Tensor | None = None
         if graphs.y is not None:
@@ -127,19 +122,18 @@ class FixedBatches:
         self.attr: Tensor | None = None
         if attr and (graphs.edge_cat is not None or graphs.edge_float is not None):
             cat = None if graphs.edge_cat is None else graphs.edge_cat.long()
-            features = structure.features(
-                graphs.edge_float, cat, graphs.edge_cat_sizes, graphs.num_edges
-            ).to(self.device)
-            self.attr = torch.cat([features, features.new_zeros(1, features.shape[1])])
+            each = features(graphs.edge_float, cat, graphs.edge_cat_sizes, graphs.num_edges)
+            each = each.to(self.device)
+            self.attr = torch.cat([each, each.new_zeros(1, each.shape[1])])
         self.kinds: BondKinds | None = None
-        if codes and graphs._bond_kinds is not None:
-            rows, *each = graphs._bond_kinds
+        if codes and graphs.bond_kinds is not None:
+            rows, *codes_of = graphs.bond_kinds
             # One entry more, for those that are made up; any kind will do.
-            self.kinds = BondKinds(rows, *(pad(code, (0, 1)) for code in each))
+            self.kinds = BondKinds(rows, *(pad(code, (0, 1)) for code in codes_of))
 
     @cached_property
     def _host_sizes(self) -> tuple[Tensor, Tensor]:
-        return self.sizes.cpu(), self._counts(self.graphs._rows).cpu()
+        return self.sizes.cpu(), self._counts(self.graphs.rows).cpu()
 
     def bounds(self, ids: Tensor) -> Bounds:
         """What the batches ids [..., B] need."""
@@ -160,7 +154,7 @@ class FixedBatches:
         real = torch.cat([(ids != self.empty).float(), self.x.new_zeros(R, 1)], dim=1)
         graph = gcn = attr = index = kinds = graph_code = gcn_code = None
         if self.plain:
-            graph, entry = self._matrix(self.graphs._rows, ids, batch, where, full, bounds.edges)
+            graph, entry = self._matrix(self.graphs.rows, ids, batch, where, full, bounds.edges)
             if self.attr is not None:
                 attr = self.attr[entry]
                 target = torch.searchsorted(
@@ -170,7 +164,7 @@ class FixedBatches:
             if self.kinds is not None:
                 graph_code = self.kinds.graph[entry]
         if self.bits is None:
-            gcn, entry = self._matrix(self.graphs._gcn_rows, ids, batch, where, full, bounds.loops)
+            gcn, entry = self._matrix(self.graphs.gcn_rows, ids, batch, where, full, bounds.loops)
             if self.kinds is not None:
                 kinds, gcn_code = self.kinds.rows.expand(R, -1, -1), self.kinds.gcn[entry]
         y = None if self.y is None else self.y[ids]
@@ -211,7 +205,7 @@ class FixedBatches:
         if rows.weight is not None:
             weight = torch.where(there, rows.weight[entry], 0.0)
         if self.attr is not None and rows.weight is None:
-            local = self.graphs._reversed.perm
+            local = self.graphs.reversed_rows.perm
             assert local is not None
             begins = torch.cat([eptr[:, :-1], eptr.new_zeros(R, 1)], dim=1).gather(1, owner)
             perm = torch.where(there, local[entry].long() + begins, place)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gmpool.data.packed import Task
+from gmpool.data.packed_fields import Task
 from gmpool.errors import DataError, unknown
 
 MAX_CLASSES = 20

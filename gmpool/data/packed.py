@@ -1,213 +1,26 @@
-"""PackedGraphs: all graphs of a dataset in a few flat tensors."""
+"""PackedGraphs: all graphs of a dataset in a few flat tensors, and the views of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
-from torch import Tensor
 
-from gmpool.data import compressed_rows as structure
-from gmpool.data.adjacency_bits import AdjacencyBits, adjacency_bits
+from gmpool.data import validity
 from gmpool.data.batch import GraphBatch, Ids
-from gmpool.data.bond_kinds import BondKinds, bond_kinds
-from gmpool.data.compressed_rows import Rows
-from gmpool.data.forms import OtherForms
+from gmpool.data.compressed_rows import small_int
+from gmpool.data.constants import PackedConstants
 from gmpool.errors import DataError
-
-if TYPE_CHECKING:
-    from gmpool.pool.haarpool.chain import Chain
-
-DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32
-Task = Literal["multiclass", "binary", "regression"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PackedGraphs(OtherForms):
-    """G graphs with N nodes and E directed edges together, sorted by (graph, target, source).
+class PackedGraphs(PackedConstants):
+    """The graphs of a dataset: ``batch`` and ``select`` show some of them, ``to`` moves them.
 
-    The in-edges of node i are positions ``row_ptr[i]:row_ptr[i+1]`` of ``col``, and ``col`` holds
-    the source's number inside its own graph, in the smallest integer type that fits. Categorical
-    features stay small integers: column c of ``node_cat`` takes values in 0..cat_sizes[c]-1. A
-    batch shows them as ``x = [node_float | one-hot of each categorical column]``.
+    Its tensors and names are those of :class:`gmpool.data.packed_fields.PackedFields`; what follows
+    from them is computed once (:class:`gmpool.data.constants.PackedConstants`).
     """
-
-    name: str
-    """What the set is called in messages and tables."""
-    node_ptr: Tensor
-    """int64 [G+1]: the nodes of graph g are node_ptr[g]:node_ptr[g+1]."""
-    row_ptr: Tensor
-    """int64 [N+1]: where each node's in-edges begin."""
-    col: Tensor
-    """small integer [E]: the source of each edge, counted from its graph's first node."""
-    node_cat: Tensor | None = None
-    """small integer [N, C]: categorical node features."""
-    cat_sizes: tuple[int, ...] = ()
-    """How many values each column of node_cat can take."""
-    cat_starts: tuple[int, ...] = ()
-    """The value in the source that number 0 of each column stands for; () is 0 for all."""
-    node_type_names: tuple[str, ...] = ()
-    """What the values of the only column of node_cat are called, such as "N H1 +"; () unknown."""
-    node_float: Tensor | None = None
-    """float32 [N, F]: numeric node features."""
-    edge_cat: Tensor | None = None
-    """small integer [E, Ce]: categorical edge features."""
-    edge_cat_sizes: tuple[int, ...] = ()
-    """How many values each column of edge_cat can take."""
-    edge_float: Tensor | None = None
-    """float32 [E, Fe]: numeric edge features."""
-    edge_weight: Tensor | None = None
-    """float32 [E]: the adjacency's entries; None means all ones."""
-    y: Tensor | None = None
-    """int64 [G] classes (multiclass), or float32 [G, T] with NaN = missing (binary, regression)."""
-    task: Task | None = None
-    """What y means; None when there is no y."""
-    class_names: tuple[str, ...] = ()
-    """Multiclass: the label that each class number stood for in the source."""
-    task_names: tuple[str, ...] = ()
-    """Names of the label columns, T of them."""
-    graph_names: tuple[str, ...] | None = None
-    """One string per graph, for example its SMILES."""
-
-    def __len__(self) -> int:
-        return self.num_graphs
-
-    def __repr__(self) -> str:
-        return (
-            f"PackedGraphs({self.name!r}, graphs={self.num_graphs}, nodes={self.num_nodes}, "
-            f"edges={self.num_edges}, features={self.num_features}, task={self.task}, "
-            f"outputs={self.num_outputs})"
-        )
-
-    # -- counts ---------------------------------------------------------------------------------
-
-    @property
-    def num_graphs(self) -> int:
-        return self.node_ptr.numel() - 1
-
-    @property
-    def num_nodes(self) -> int:
-        return self.row_ptr.numel() - 1
-
-    @property
-    def num_edges(self) -> int:
-        return self.col.numel()
-
-    @property
-    def num_features(self) -> int:
-        """Width of ``batch.x``: numeric columns plus the one-hot width of the categorical ones."""
-        return sum(self.cat_sizes) + (0 if self.node_float is None else self.node_float.size(1))
-
-    @property
-    def num_edge_features(self) -> int:
-        """Width of ``batch.edge_attr``."""
-        floats = 0 if self.edge_float is None else self.edge_float.size(1)
-        return sum(self.edge_cat_sizes) + floats
-
-    @property
-    def mean_nodes(self) -> float:
-        return self.num_nodes / max(self.num_graphs, 1)
-
-    @property
-    def num_classes(self) -> int:
-        return len(self.class_names)
-
-    @property
-    def num_outputs(self) -> int:
-        """Width of a model's output: classes for multiclass, label columns otherwise."""
-        return self.num_classes if self.task == "multiclass" else len(self.task_names)
-
-    @property
-    def device(self) -> torch.device:
-        return self.node_ptr.device
-
-    @cached_property
-    def sizes(self) -> Tensor:
-        """int64 [G]: nodes of each graph."""
-        return self.node_ptr.diff()
-
-    # -- constants of the set, computed once ----------------------------------------------------
-
-    @cached_property
-    def symmetric(self) -> bool:
-        """Whether every edge has its reverse, with the same weight."""
-        return structure.is_symmetric(self._rows, self._reversed)
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of all tensors and names: equal content gives an equal digest."""
-        from gmpool.data import packed_file as store
-
-        return store.content_digest(self)
-
-    @cached_property
-    def _dense_x(self) -> Tensor | None:
-        """``x`` of the whole set where it is small: then a batch only copies rows."""
-        if self.num_nodes * self.num_features > DENSE_LIMIT:
-            return None
-        x = structure.features(self.node_float, self.node_cat, self.cat_sizes, self.num_nodes)
-        return x.to(self.device)
-
-    @cached_property
-    def _rows(self) -> Rows:
-        edge_ptr = self.row_ptr.index_select(0, self.node_ptr)
-        return Rows(self.row_ptr, edge_ptr, self.col, self.edge_weight, None)
-
-    @cached_property
-    def _reversed(self) -> Rows:
-        return structure.transpose(self._rows, self.node_ptr)
-
-    @cached_property
-    def _gcn_rows(self) -> Rows:
-        return structure.gcn_normalised(self._rows, self.node_ptr)
-
-    @cached_property
-    def _gcn_reversed(self) -> Rows:
-        return structure.transpose(self._gcn_rows, self.node_ptr)
-
-    @cached_property
-    def _bond_kinds(self) -> BondKinds | None:
-        return bond_kinds(self)
-
-    @cached_property
-    def _adjacency_bits(self) -> AdjacencyBits | None:
-        return adjacency_bits(self)
-
-    @cached_property
-    def _chains(self) -> dict[tuple[int, torch.device], Chain]:
-        """Chains made so far; copies of the set on other devices share them."""
-        return {}
-
-    def chain(self, levels: int) -> Chain:
-        """Clusterings of every graph, down to one node; see :mod:`gmpool.pool.haarpool.chain`."""
-        from gmpool.pool.haarpool.chain_cache import cached_chain
-
-        home, here = (levels, torch.device("cpu")), (levels, self.device)
-        if home not in self._chains:
-            self._chains[home] = cached_chain(self, levels)
-        if here not in self._chains:
-            self._chains[here] = tuple(level.to(self.device) for level in self._chains[home])
-        return self._chains[here]
-
-    # -- views ----------------------------------------------------------------------------------
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The tensors that are there, by field name."""
-        found = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return {name: value for name, value in found if isinstance(value, Tensor)}
-
-    def to(self, device: torch.device | str) -> PackedGraphs:
-        """The same set on another device; batches are then made there."""
-        tensors: dict[str, Any] = {k: v.to(device) for k, v in self.tensors().items()}
-        moved = replace(self, **tensors)
-        moved.__dict__["_chains"] = self._chains
-        for known in ("symmetric", "digest"):  # content, not place: no need to compute them again
-            if known in self.__dict__:
-                moved.__dict__[known] = self.__dict__[known]
-        return moved
 
     def batch(self, ids: Ids) -> GraphBatch:
         """The disjoint union of the graphs ``ids`` (any order, repeats allowed)."""
@@ -246,25 +59,11 @@ class PackedGraphs(OtherForms):
             raise DataError(f"{self.name}: a node has {found} in-edges, but max_degree is {limit}")
         sizes = (*self.cat_sizes, limit + 1)
         starts = (*self.cat_starts, 0) if self.cat_starts else ()
-        column = degree.unsqueeze(1).to(structure.small_int(max(sizes) - 1))
+        column = degree.unsqueeze(1).to(small_int(max(sizes) - 1))
         cat = column if self.node_cat is None else torch.cat([self.node_cat.to(column), column], 1)
         return replace(self, node_cat=cat, cat_sizes=sizes, cat_starts=starts, node_type_names=())
 
     def validate(self) -> PackedGraphs:
         """Raises DataError for the first thing that cannot be right; returns the set itself."""
-        from gmpool.data import validity as check
-
-        check.check(self)
+        validity.check(self)
         return self
-
-
-def metadata(graphs: PackedGraphs) -> Mapping[str, Any]:
-    """Every field that is not a tensor, in a form that JSON keeps."""
-    values = {f.name: getattr(graphs, f.name) for f in fields(graphs)}
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in values.items()
-        if value is not None
-        and not isinstance(value, Tensor)
-        and (name not in ("cat_starts", "node_type_names") or value)  # most sets have neither
-    }

@@ -37,7 +37,8 @@ class Split:
 
 
 @cache
-def _published() -> dict[str, str]:
+def published_folds() -> dict[str, str]:
+    """Set -> one character per graph: the part it is in, or '-' for always in training."""
     loaded: dict[str, str] = json.loads(Path(__file__).with_name("folds.json").read_text())
     return loaded
 
@@ -46,11 +47,10 @@ def ten_folds(name: str) -> tuple[Split, ...]:
     """The published ten folds of a TU set.
 
     Fold f is tested on part f, validated on part f-1 (the first on part ten), trained on the rest.
-    ``folds.json`` has one character per graph: the part it is in, or '-' for always in training.
     """
-    if name not in _published():
-        raise unknown("set with published folds", name, _published())
-    codes = torch.tensor([-1 if c == "-" else int(c) for c in _published()[name]])
+    if name not in published_folds():
+        raise unknown("set with published folds", name, published_folds())
+    codes = torch.tensor([-1 if c == "-" else int(c) for c in published_folds()[name]])
     return _rotate(codes, 10)
 
 

@@ -1,4 +1,4 @@
-"""Whether a PackedGraphs can be what it says it is."""
+"""Whether a packed set can be what it says it is."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from gmpool.data.packed import PackedGraphs
+from gmpool.data.packed_fields import PackedFields
 from gmpool.errors import DataError
 
 
-def check(graphs: PackedGraphs) -> None:
+def check(graphs: PackedFields) -> None:
     """Raises DataError with the graph, node or edge, and column of the first thing wrong."""
     _check_layout(graphs)
     _check_edges(graphs)
@@ -21,11 +21,11 @@ def check(graphs: PackedGraphs) -> None:
     _check_labels(graphs)
 
 
-def _fail(graphs: PackedGraphs, message: str) -> NoReturn:
+def _fail(graphs: PackedFields, message: str) -> NoReturn:
     raise DataError(f"{graphs.name}: {message}")
 
 
-def _place(graphs: PackedGraphs, field: str, row: int) -> str:
+def _place(graphs: PackedFields, field: str, row: int) -> str:
     """'graph 3, node 5' or 'graph 3, edge 2 -> 5' for a row of a node or edge tensor."""
     is_edge = field.startswith(("edge", "col"))
     node = int(torch.searchsorted(graphs.row_ptr, row, right=True)) - 1 if is_edge else row
@@ -35,7 +35,7 @@ def _place(graphs: PackedGraphs, field: str, row: int) -> str:
     return f"graph {graph}, {what}"
 
 
-def _check_layout(graphs: PackedGraphs) -> None:
+def _check_layout(graphs: PackedFields) -> None:
     for field, ptr, end in (
         ("node_ptr", graphs.node_ptr, graphs.num_nodes),
         ("row_ptr", graphs.row_ptr, graphs.num_edges),
@@ -52,7 +52,7 @@ def _check_layout(graphs: PackedGraphs) -> None:
         _fail(graphs, f"{len(graphs.graph_names)} graph names for {graphs.num_graphs} graphs")
 
 
-def _check_edges(graphs: PackedGraphs) -> None:
+def _check_edges(graphs: PackedFields) -> None:
     edge_ptr = graphs.row_ptr.index_select(0, graphs.node_ptr)
     limit = graphs.sizes.repeat_interleave(edge_ptr.diff(), output_size=graphs.num_edges)
     bad = (graphs.col < 0) | (graphs.col >= limit)  # [E]
@@ -62,7 +62,7 @@ def _check_edges(graphs: PackedGraphs) -> None:
         _fail(graphs, f"{place}: that graph has only {int(limit[edge])} nodes")
 
 
-def _check_categories(graphs: PackedGraphs) -> None:
+def _check_categories(graphs: PackedFields) -> None:
     for field, cat, sizes in (
         ("node_cat", graphs.node_cat, graphs.cat_sizes),
         ("edge_cat", graphs.edge_cat, graphs.edge_cat_sizes),
@@ -83,7 +83,7 @@ def _check_categories(graphs: PackedGraphs) -> None:
         _fail(graphs, f"{names} node type names for columns of sizes {graphs.cat_sizes}")
 
 
-def _check_finite(graphs: PackedGraphs, field: str) -> None:
+def _check_finite(graphs: PackedFields, field: str) -> None:
     values: Tensor | None = getattr(graphs, field)
     if values is None:
         return
@@ -95,7 +95,7 @@ def _check_finite(graphs: PackedGraphs, field: str) -> None:
         _fail(graphs, f"{_place(graphs, field, at[0])}, {field}{column}: value is {value}")
 
 
-def _check_labels(graphs: PackedGraphs) -> None:
+def _check_labels(graphs: PackedFields) -> None:
     y = graphs.y
     if y is None:
         return

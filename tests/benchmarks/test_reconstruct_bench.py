@@ -15,7 +15,7 @@ from benchmarks.reconstruct import (
     peer_epoch,
 )
 from gmpool.config import AutoencoderConfig
-from gmpool.data import GraphBatch
+from gmpool.data import GraphBatch, to_pyg
 from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.shape import DataShape
 
@@ -28,7 +28,7 @@ def test_same_weights_same_output(kind: type) -> None:
     peer = kind(4, 3)
     copy_weights(ours, peer)
     ids = [3, 0, 7, 12]
-    batch = Batch.from_data_list([graphs.to_pyg()[i] for i in ids])
+    batch = Batch.from_data_list([to_pyg(graphs)[i] for i in ids])
     torch.testing.assert_close(peer(batch), ours(GraphBatch(graphs, ids))[0], atol=1e-5, rtol=1e-4)
 
 

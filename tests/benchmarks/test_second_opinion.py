@@ -13,7 +13,7 @@ from small_sets import ring_molecule
 from benchmarks import second_opinion
 from benchmarks.padded import copy_weights
 from benchmarks.second_opinion import AUTHORS, NETWORKS, OGB, AuthorsGMT, main, score, train
-from gmpool.data import Dataset, GraphBatch, PackedGraphs, Split
+from gmpool.data import Dataset, GraphBatch, Split, from_pyg
 from gmpool.engine.cross_validate import settings_of
 from gmpool.engine.train import first_model
 from gmpool.tasks.classify.model import GraphModel
@@ -28,7 +28,7 @@ def molecules() -> Dataset:
     for k, ring in enumerate(rings):
         ring.y = torch.tensor([[k % 2, float("nan") if k == 2 else 1 - k % 2]])
     ids = torch.arange(8)
-    graphs = PackedGraphs.from_pyg(rings)
+    graphs = from_pyg(rings)
     return Dataset(SET, graphs, (Split(ids[:4], ids[4:6], ids[6:]),), "roc_auc")
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_is_refused(
     rings = [ring_molecule(n) for n in (3, 4)]
     for ring in rings:
         ring.y = torch.tensor([[labels]])
-    other = Dataset("other", PackedGraphs.from_pyg(rings), (), "mae")
+    other = Dataset("other", from_pyg(rings), (), "mae")
     monkeypatch.setattr(second_opinion, "load", lambda _: other)
     with pytest.raises(typer.BadParameter, match=said):
         main(name, "other")

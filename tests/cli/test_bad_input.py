@@ -18,7 +18,7 @@ import torch
 from small_sets import FLAGS, TEN_MOLECULES, classes, rings_and_paths
 
 from gmpool.config import ModelConfig
-from gmpool.data import PackedGraphs
+from gmpool.data import PackedGraphs, from_pyg, from_smiles
 from gmpool.engine import checkpoint, jobs
 from gmpool.engine.checkpoint import save_model
 from gmpool.errors import DataError
@@ -54,7 +54,7 @@ def saved(graphs: PackedGraphs, hidden_dim: int = 8) -> None:
 
 
 def molecules() -> PackedGraphs:
-    return PackedGraphs.from_smiles(TEN_MOLECULES, torch.tensor([[0.0], [1.0]] * 5), task="binary")
+    return from_smiles(TEN_MOLECULES, torch.tensor([[0.0], [1.0]] * 5), task="binary")
 
 
 def model_and_table(damage: Callable[[], object] = lambda: None) -> Callable[[], None]:
@@ -234,14 +234,14 @@ def test_nan_in_a_list_of_pyg_graphs() -> None:
     graphs = rings_and_paths(4)
     graphs[2].x[1, 0] = float("nan")
     with pytest.raises(DataError, match=r"shapes: graph 2, node 1, node_float column 0: .*nan"):
-        PackedGraphs.from_pyg(graphs, name="shapes")
+        from_pyg(graphs, name="shapes")
 
 
 def test_class_out_of_range_in_a_list_of_pyg_graphs() -> None:
     graphs = rings_and_paths(4)
     graphs[3].y = torch.tensor([-1])
     with pytest.raises(DataError, match="graph 3, field y: class -1 is negative"):
-        PackedGraphs.from_pyg(graphs)
+        from_pyg(graphs)
 
 
 def full_disk(*_: object) -> None:

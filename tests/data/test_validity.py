@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gmpool.data import PackedGraphs
+from gmpool.data import PackedGraphs, from_pyg
 from gmpool.errors import DataError
 
 
@@ -18,7 +18,7 @@ def good() -> PackedGraphs:
         edge_attr=torch.zeros(2, 1, dtype=torch.int64),
         y=torch.tensor([0]),
     )
-    return PackedGraphs.from_pyg([one, one, one]).with_degree_features()
+    return from_pyg([one, one, one]).with_degree_features()
 
 
 def spoiled(tensor: torch.Tensor | None, at: Any, value: float) -> torch.Tensor:

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from small_sets import MODEL, TEN_MOLECULES, classes, with_labels
 
 from gmpool.config import ModelConfig
-from gmpool.data import PackedGraphs
+from gmpool.data import PackedGraphs, from_smiles
 from gmpool.engine import checkpoint
 from gmpool.engine.checkpoint import load_model, save_model
 from gmpool.errors import CheckpointError
@@ -38,7 +38,7 @@ def saved(tmp_path: Path) -> Path:
 SETS = {
     "classes": classes,
     "regression": lambda: with_labels(torch.arange(24.0).unsqueeze(1) * 7, "regression"),
-    "molecules": lambda: PackedGraphs.from_smiles(
+    "molecules": lambda: from_smiles(
         TEN_MOLECULES, torch.tensor([[0.0], [1.0]] * 5), task="binary"
     ),
 }

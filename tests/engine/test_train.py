@@ -9,7 +9,7 @@ from small_sets import MODEL, QUICK, TEN_MOLECULES, classes, split, with_labels
 from torch.nn import functional as F
 
 from gmpool.config import ModelConfig, TrainConfig
-from gmpool.data import PackedGraphs, Split
+from gmpool.data import PackedGraphs, Split, from_smiles
 from gmpool.engine import train as engine
 from gmpool.engine.train import Epoch, Evaluation, Trained, train
 from gmpool.errors import UserError
@@ -195,7 +195,7 @@ CANCELS = pytest.mark.xfail(
 )
 def test_memorises_ten_molecules(method: str) -> None:
     labels = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 0, 1])
-    graphs = PackedGraphs.from_smiles(TEN_MOLECULES, labels, task="multiclass")
+    graphs = from_smiles(TEN_MOLECULES, labels, task="multiclass")
     everything = torch.arange(10)
     trained = train(
         graphs,

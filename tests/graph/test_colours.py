@@ -7,7 +7,7 @@ import torch
 from networkx.generators.atlas import graph_atlas_g
 from torch_geometric.data import Data
 
-from gmpool.data import PackedGraphs
+from gmpool.data import from_networkx, from_pyg
 from gmpool.graph.colours import colour_counts, mix, refinements, sums_between
 
 
@@ -29,7 +29,7 @@ def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
 @pytest.mark.parametrize("rounds", [0, 1, 2, 3, 6])
 def test_colours_are_those_of_the_definition(rounds: int) -> None:
     atlas = graph_atlas_g()[1:400]
-    packed = PackedGraphs.from_networkx(atlas, without_features="constant")
+    packed = from_networkx(atlas, without_features="constant")
     wanted = by_definition(atlas, dict.fromkeys(range(packed.num_nodes), 0), rounds)
     assert same_partition(refinements(packed, rounds)[rounds], np.array(wanted))
 
@@ -42,7 +42,7 @@ def triangle(x: torch.Tensor, bonds: list[int]) -> Data:
 
 def test_first_colours_are_rows_of_features() -> None:
     rows = torch.tensor([[0.5, 1.0], [0.5, 1.0], [0.5, 2.0], [1.0, 0.5], [-0.0, 1.0], [0.0, 1.0]])
-    packed = PackedGraphs.from_pyg([triangle(rows[:3], [0, 0, 0]), triangle(rows[3:], [0, 0, 0])])
+    packed = from_pyg([triangle(rows[:3], [0, 0, 0]), triangle(rows[3:], [0, 0, 0])])
     first = refinements(packed, 0)[0].tolist()
     assert first[0] == first[1]
     assert first[4] == first[5], "0.0 and -0.0 are equal"
@@ -51,14 +51,14 @@ def test_first_colours_are_rows_of_features() -> None:
 
 def test_categories_of_edges_are_seen() -> None:
     same = torch.zeros(3, 1, dtype=torch.long)
-    packed = PackedGraphs.from_pyg([triangle(same, [0, 0, 0]), triangle(same, [0, 0, 1])])
+    packed = from_pyg([triangle(same, [0, 0, 0]), triangle(same, [0, 0, 1])])
     assert len(set(refinements(packed, 0)[0].tolist())) == 1
     assert len(set(refinements(packed, 1)[1].tolist())) == 2
 
 
 def test_counts_add_up_to_the_sizes() -> None:
     graphs = graph_atlas_g()[:60]  # the first has no node
-    packed = PackedGraphs.from_networkx(graphs, without_features="constant")
+    packed = from_networkx(graphs, without_features="constant")
     for counts in colour_counts(packed, 3):
         np.testing.assert_array_equal(np.asarray(counts.sum(1)).ravel(), [len(g) for g in graphs])
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gmpool.data import GraphBatch, PackedGraphs
+from gmpool.data import GraphBatch, PackedGraphs, from_pyg
 from gmpool.data.fixed_batch import Bounds, FixedBatch, FixedBatches
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.graph.edges import Edges
@@ -34,7 +34,7 @@ def random_set(sizes: list[int], seed: int) -> PackedGraphs:
         x = torch.randint(0, 3, (n, DEPTH), generator=generator).float()
         kind = edge.sum(0).remainder(5).float()[:, None]
         made.append(Data(x=x, edge_index=edge, edge_attr=kind, y=torch.tensor([0])))
-    return PackedGraphs.from_pyg(made, name="random")
+    return from_pyg(made, name="random")
 
 
 def fixed_batch(batches: FixedBatches, ids: list[int], slack: int) -> FixedBatch:

@@ -33,7 +33,7 @@ def graphs_of(
     graphs: PackedGraphs, ids: list[int], made_up: int = 0, device: str = "cpu"
 ) -> tuple[DenseGraphs, Tensor]:
     """Some graphs of a set, and then some made-up nodes; and the scales of Â."""
-    bits = graphs._adjacency_bits
+    bits = graphs.adjacency_bits
     assert bits is not None
     sizes = [int(graphs.sizes[i]) if i < graphs.num_graphs else 0 for i in ids] + [made_up]
     ptr = torch.tensor([0, *sizes]).cumsum(0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gmpool.data import PackedGraphs
+from gmpool.data import PackedGraphs, from_pyg
 
 
 @st.composite
@@ -52,7 +52,7 @@ def data_lists(draw: st.DrawFn, *, max_graphs: int = 5, simple: bool = False) ->
 def packed_sets(draw: st.DrawFn) -> PackedGraphs:
     """Packed sets with numeric and categorical node features."""
     data = draw(data_lists())
-    graphs = PackedGraphs.from_pyg(data)
+    graphs = from_pyg(data)
     return graphs.with_degree_features() if draw(st.booleans()) else graphs
 
 

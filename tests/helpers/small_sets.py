@@ -6,7 +6,7 @@ import torch
 from torch_geometric.data import Data
 
 from gmpool.config import ModelConfig, TrainConfig
-from gmpool.data import Dataset, PackedGraphs, Split
+from gmpool.data import Dataset, PackedGraphs, Split, from_pyg
 from gmpool.data.splits import stratified_folds
 
 MODEL = ModelConfig(hidden_dim=8, num_layers=1, dropout=0.0)
@@ -38,7 +38,7 @@ def rings_and_paths(count: int = 24, seed: int = 0) -> list[Data]:
 
 
 def classes(count: int = 24) -> PackedGraphs:
-    return PackedGraphs.from_pyg(rings_and_paths(count), name="shapes")
+    return from_pyg(rings_and_paths(count), name="shapes")
 
 
 def with_labels(y: torch.Tensor, task: str) -> PackedGraphs:
@@ -46,7 +46,7 @@ def with_labels(y: torch.Tensor, task: str) -> PackedGraphs:
     graphs = rings_and_paths(len(y))
     for data, labels in zip(graphs, y, strict=True):
         data.y = labels
-    return PackedGraphs.from_pyg(graphs, name="shapes", task=task)
+    return from_pyg(graphs, name="shapes", task=task)
 
 
 def dataset(count: int = 24, folds: int = 3) -> Dataset:

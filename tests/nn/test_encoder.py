@@ -8,7 +8,7 @@ from graphs import random_batch
 from torch_geometric.nn import GCNConv as PyGGCNConv
 from torch_geometric.nn import GINConv as PyGGINConv
 
-from gmpool.data import PackedGraphs
+from gmpool.data import from_smiles
 from gmpool.errors import UserError
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.graph.edges import Edges
@@ -83,7 +83,7 @@ def test_bond_convolution_is_the_formula() -> None:
 
 
 def test_molecules_are_encoded_alike_from_a_set_and_from_edges() -> None:
-    graphs = PackedGraphs.from_smiles(["CCO", "c1ccccc1N", "[Na+].[Cl-]", "C"])
+    graphs = from_smiles(["CCO", "c1ccccc1N", "[Na+].[Cl-]", "C"])
     batch = graphs.batch([2, 0, 3, 1])
     torch.manual_seed(0)
     encoder = MoleculeEncoder(graphs.cat_sizes, graphs.edge_cat_sizes, 16)

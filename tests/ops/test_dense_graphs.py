@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
 from gmpool.data import GraphBatch
-from gmpool.data.adjacency_bits import adjacency_bits, is_dense
 from gmpool.data.pack import pack
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.graph.dense_adjacency import DenseAdjacency, EntriesNotKept
@@ -119,24 +118,6 @@ def test_no_entries_are_kept() -> None:
     for name in ("pattern", "weight"):
         with pytest.raises(EntriesNotKept):
             getattr(matrix, name)
-
-
-def test_where_there_are_bits() -> None:
-    plain, ends = dense_set([40, 50]), torch.tensor([0, 1])
-    assert adjacency_bits(plain) is not None
-    weights = torch.ones(plain.num_edges)
-    assert adjacency_bits(replace(plain, edge_weight=weights)) is None
-    assert adjacency_bits(replace(plain, edge_float=weights[:, None])) is None
-    for source, target in (
-        (ends[:1], ends[1:]),  # one way alone
-        (torch.tensor([0, 1, 0]), torch.tensor([1, 0, 0])),  # a self-loop
-        (torch.tensor([0, 1, 0, 1]), torch.tensor([1, 0, 1, 0])),  # edges twice
-    ):
-        other = pack(name="other", sizes=torch.tensor([2]), source=source, target=target)
-        assert adjacency_bits(other) is None
-    assert is_dense(plain)
-    assert not is_dense(dense_set([20, 25])), "too small"
-    assert not is_dense(dense_set([40, 50], density=0.1)), "too few edges"
 
 
 def test_without_nodes_or_columns() -> None:

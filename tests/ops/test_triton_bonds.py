@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from triton_checks import assert_as_exact, low_and_exact, with_gradients
 
 from gmpool.config import ModelConfig
-from gmpool.data import PackedGraphs, Split
+from gmpool.data import PackedGraphs, Split, from_pyg
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.stack import batches_for
@@ -128,7 +128,7 @@ def test_no_edges_and_no_nodes(device: str) -> None:
 def molecules(device: str) -> PackedGraphs:
     torch.manual_seed(1)
     sizes = (8, 1, 3, 4, 2, 7, 3, 12)
-    return PackedGraphs.from_pyg([ring_molecule(n, k % 2) for k, n in enumerate(sizes)]).to(device)
+    return from_pyg([ring_molecule(n, k % 2) for k, n in enumerate(sizes)]).to(device)
 
 
 def two_models(graphs: PackedGraphs, method: str, conv: str) -> list[Trainable]:

@@ -12,7 +12,8 @@ from graphs import random_batch
 from hypothesis import given, settings
 from networkx.generators.atlas import graph_atlas_g
 
-from gmpool import GMPool, GraphMultisetTransformer, PackedGraphs
+from gmpool import GMPool, GraphMultisetTransformer
+from gmpool.data import from_networkx
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.encoder import Encoder
 
@@ -134,7 +135,7 @@ def test_power_of_weisfeiler_lehman_on_the_atlas(blocks: str, seed: int) -> None
     atlas = graph_atlas_g()
     assert len(atlas) == 1253
     classes = torch.tensor(weisfeiler_lehman_classes(atlas))
-    packed = PackedGraphs.from_networkx(atlas, without_features="constant")
+    packed = from_networkx(atlas, without_features="constant")
     torch.manual_seed(seed)
     encoder = Encoder(1, 64, num_layers=6, conv="gin").double()  # colours are stable after 6 rounds
     readout = GraphMultisetTransformer(

@@ -1,17 +1,15 @@
-"""Where a named dataset's file is: given folder, $GMPOOL_DATA, cache, grakel, public home."""
+"""Where the file of a named set is: given folder, $GMPOOL_DATA, cache, public home."""
 
 from __future__ import annotations
 
 import hashlib
-import http.client
-import importlib.util
 import logging
 import os
-import secrets
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 
-from gmpool.data.sources.catalogue import CATALOGUE, TU_HOME
+from gmpool.atomic_files import PathLike, replacing
 from gmpool.errors import DataError
 
 _log = logging.getLogger(__name__)
@@ -24,63 +22,37 @@ def cache_dir() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "gmpool"
 
 
-def folders(root: str | os.PathLike[str] | None) -> list[Path]:
+def folders(root: PathLike | None) -> list[Path]:
     """The folders that are searched, in order."""
     given = root or os.environ.get("GMPOOL_DATA")
     return [*([Path(given)] if given else []), cache_dir()]
 
 
-def find(name: str, root: str | os.PathLike[str] | None = None) -> Path:
-    """The file or folder of dataset ``name``; TU sets are downloaded when they are nowhere."""
-    entry = CATALOGUE[name]
-    for folder in folders(root):
-        wanted = [folder / file for file in entry.files]
-        if entry.kind == "tu":
-            wanted += [p / f"{name}_A.txt" for p in (folder / name, folder / name / "raw")]
-        for path in wanted:
-            if path.is_file():
-                return path.parent if path.name.endswith("_A.txt") else path
-    if name == "MUTAG" and (bundled := _grakel_mutag()):
-        return bundled
-    reason = "it is not fetched automatically"
-    if entry.kind == "tu":
-        try:
-            return download(f"{TU_HOME}/{name}.zip", cache_dir() / f"{name}.zip")
-        except (OSError, http.client.HTTPException) as error:
-            reason = f"{TU_HOME}/{name}.zip cannot be fetched: {error}"
-    files = " or ".join(entry.files)
+def find(files: Iterable[str], root: PathLike | None = None) -> Path | None:
+    """The first of the files that is there, the earlier folder first."""
+    wanted = [folder / file for folder in folders(root) for file in files]
+    return next((path for path in wanted if path.is_file()), None)
+
+
+def missing(name: str, files: Iterable[str], reason: str, root: PathLike | None) -> DataError:
+    """The error for a named set whose files are nowhere."""
     places = ", ".join(str(p) for p in folders(root))
-    raise DataError(
-        f"dataset {name!r}: no file {files} ({reason}); put it into one of: {places}; "
+    return DataError(
+        f"dataset {name!r}: no file {' or '.join(files)} ({reason}); put it into one of: {places}; "
         "or set GMPOOL_DATA to the folder that holds it"
     )
 
 
-def _grakel_mutag() -> Path | None:
-    """The MUTAG copy among the tests of an installed grakel, found without importing it."""
-    spec = importlib.util.find_spec("grakel")
-    if spec is None or spec.origin is None:
-        return None
-    folder = Path(spec.origin).parent / "tests" / "data" / "MUTAG"
-    return folder if (folder / "MUTAG_A.txt").is_file() else None
-
-
 def download(url: str, path: Path) -> Path:
     """Fetches ``url`` to ``path``, all or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with (
-            temporary.open("wb") as out,
-            urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer,
-        ):
-            _log.info("fetching %s", url)
-            while block := answer.read(1 << 20):
-                out.write(block)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with (
+        replacing(path) as (temporary,),
+        temporary.open("wb") as out,
+        urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer,
+    ):
+        _log.info("fetching %s", url)
+        while block := answer.read(1 << 20):
+            out.write(block)
     return path
 
 

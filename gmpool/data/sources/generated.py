@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from gmpool.data.load import Dataset
+from gmpool.data.dataset import Dataset
 from gmpool.data.pack import pack
+from gmpool.data.source import SOURCES, Source
 from gmpool.data.splits import Split
 from gmpool.errors import MissingPackage, UserError, unknown
 
@@ -100,6 +101,9 @@ def _grid(*, rows: int = 30, columns: int = 30) -> Drawing:
 _OWN: dict[str, Callable[..., Drawing]] = {"ring": _ring, "grid": _grid}
 PAPER_GRAPHS = tuple(_OWN)
 """The graphs of the paper's reconstruction, which need no other package."""
+SOURCES.register("generated")(
+    Source(load=lambda name, root: generate(name), names=lambda: PAPER_GRAPHS)
+)
 
 
 def _at_least(name: str, key: str, value: Any, least: int) -> None:

@@ -15,7 +15,8 @@ import torch
 
 from gmpool.data.labels import label_fields
 from gmpool.data.pack import pack
-from gmpool.data.packed import PackedGraphs, Task
+from gmpool.data.packed import PackedGraphs
+from gmpool.data.packed_fields import Task
 from gmpool.errors import DataError, MissingPackage
 
 # atomic number 1..118; chirality; total degree 0..10; charge -5..5; hydrogens 0..8; radical

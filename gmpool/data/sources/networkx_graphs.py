@@ -11,7 +11,8 @@ from torch import Tensor
 
 from gmpool.data.labels import check_task, class_fields, label_fields
 from gmpool.data.pack import pack
-from gmpool.data.packed import PackedGraphs, Task
+from gmpool.data.packed import PackedGraphs
+from gmpool.data.packed_fields import Task
 from gmpool.errors import DataError
 
 if TYPE_CHECKING:

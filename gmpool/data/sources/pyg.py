@@ -11,7 +11,8 @@ from torch import Tensor
 
 from gmpool.data.labels import check_task, label_fields
 from gmpool.data.pack import pack
-from gmpool.data.packed import PackedGraphs, Task
+from gmpool.data.packed import PackedGraphs
+from gmpool.data.packed_fields import Task
 from gmpool.errors import DataError
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def to_pyg(graphs: PackedGraphs, *, one_hot: bool = True) -> list[Data]:
         "edge_attr": whole.edge_attr if one_hot else whole.edge_cat,
         "edge_weight": whole.edge_weight,
     }
-    nodes, edges = graphs.node_ptr.tolist(), graphs._rows.edge_ptr.tolist()
+    nodes, edges = graphs.node_ptr.tolist(), graphs.rows.edge_ptr.tolist()
     listed = []
     for g in range(graphs.num_graphs):
         at, to = slice(nodes[g], nodes[g + 1]), slice(edges[g], edges[g + 1])

@@ -18,7 +18,7 @@ def multiplies_with_bits(model: Trainable, graphs: PackedGraphs) -> bool:
     """On a GPU, for dense graphs, where the network only ever multiplies with the adjacency."""
     weight = next(model.parameters())
     fast = gpu.usable(weight.new_empty(0, device=graphs.device)) and is_dense(graphs)
-    return fast and graphs._adjacency_bits is not None and _only_multiplies(model, graphs)
+    return fast and graphs.adjacency_bits is not None and _only_multiplies(model, graphs)
 
 
 def _only_multiplies(model: Trainable, graphs: PackedGraphs) -> bool:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from gmpool.data.compressed_rows import small_int
+from gmpool.data.constants import PackedConstants
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.graph.colours import Ints
@@ -53,7 +54,7 @@ class Level:
 Chain = tuple[Level, ...]
 
 
-def make_chain(graphs: PackedGraphs, levels: int, table: Ints | None = None) -> Chain:
+def make_chain(graphs: PackedConstants, levels: int, table: Ints | None = None) -> Chain:
     """The chain of a set, on the CPU.
 
     levels: how many poolings it serves, the last of which leaves one node per graph.
@@ -64,7 +65,7 @@ def make_chain(graphs: PackedGraphs, levels: int, table: Ints | None = None) -> 
     sizes = graphs.sizes.cpu().numpy()
     graph = np.repeat(np.arange(len(sizes)), sizes)  # [N]
     below, node = graphs.to("cpu"), np.arange(len(graph))  # where each node is at this level
-    made: list[tuple[Ints, PackedGraphs, PackedGraphs]] = []
+    made: list[tuple[Ints, PackedConstants, PackedGraphs]] = []
     for column in [*table.T, None]:
         counts = np.full(len(sizes), column is None, dtype=np.int64)
         if column is not None:
@@ -82,7 +83,7 @@ def make_chain(graphs: PackedGraphs, levels: int, table: Ints | None = None) -> 
     return tuple(_level(*parts, basis) for parts, basis in zip(made, kept, strict=True))
 
 
-def cluster_table(graphs: PackedGraphs, levels: int) -> Ints:
+def cluster_table(graphs: PackedConstants, levels: int) -> Ints:
     """The cluster of each node of the set at the levels 1 … levels-1, graph by graph: this is what
     takes time. [N, levels-1]"""
     row_ptr, col = graphs.row_ptr.cpu().numpy(), graphs.col.cpu().numpy()
@@ -99,7 +100,9 @@ def cluster_table(graphs: PackedGraphs, levels: int) -> Ints:
     return table
 
 
-def _level(parent: Ints, below: PackedGraphs, coarse: PackedGraphs, basis: Basis | None) -> Level:
+def _level(
+    parent: Ints, below: PackedConstants, coarse: PackedGraphs, basis: Basis | None
+) -> Level:
     ptr, sizes = below.node_ptr.numpy(), below.sizes.numpy()
     first = np.repeat(ptr[:-1], sizes)  # the first node of each node's graph, [N]
     cluster = parent - np.repeat(coarse.node_ptr[:-1].numpy(), sizes)
@@ -114,9 +117,9 @@ def _level(parent: Ints, below: PackedGraphs, coarse: PackedGraphs, basis: Basis
     )
 
 
-def _coarse(below: PackedGraphs, parent: Ints, counts: Ints) -> PackedGraphs:
+def _coarse(below: PackedConstants, parent: Ints, counts: Ints) -> PackedGraphs:
     """The graphs of clusters: the weights between two clusters are added up."""
-    rows = below._rows
+    rows = below.rows
     first = np.repeat(below.node_ptr[:-1].numpy(), rows.edge_ptr.diff().numpy())
     source = parent[first + rows.col.numpy()]
     target = parent[np.repeat(np.arange(below.num_nodes), rows.row_ptr.diff().numpy())]

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import torch
 
-from gmpool.data import packed_file as store
 from gmpool.data.compressed_rows import small_int
+from gmpool.data.constants import PackedConstants
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.sources.find_file import cache_dir
+from gmpool.data.sources.packed_file import read, save
 from gmpool.errors import DataError
 from gmpool.graph.colours import Ints
 from gmpool.pool.haarpool.chain import Chain, cluster_table, make_chain
@@ -25,7 +26,7 @@ FORMAT = "gmpool-chain-2"
 WORTH_A_FILE_S = 1.0  # what is clustered in less time is clustered again
 
 
-def cached_chain(graphs: PackedGraphs, levels: int) -> Chain:
+def cached_chain(graphs: PackedConstants, levels: int) -> Chain:
     """`make_chain` with its clusterings read from the cache, or written there.
 
     A damaged file, or a folder that cannot be written, costs time and not the result.
@@ -44,7 +45,7 @@ def cached_chain(graphs: PackedGraphs, levels: int) -> Chain:
     return make_chain(graphs, levels, table)
 
 
-def _structure(graphs: PackedGraphs) -> str:
+def _structure(graphs: PackedConstants) -> str:
     """A digest of everything that the clusterings depend on."""
     state = hashlib.sha256()
     for tensor in (graphs.node_ptr, graphs.row_ptr, graphs.col, graphs.edge_weight):
@@ -56,7 +57,7 @@ def _read(path: Path) -> Ints | None:
     if not path.exists():
         return None
     try:
-        found, _ = store.read(path)
+        found, _ = read(path)
     except DataError as error:
         _log.warning("clustering again: %s", error)
         return None
@@ -64,7 +65,7 @@ def _read(path: Path) -> Ints | None:
     return found.node_cat.long().numpy()
 
 
-def _write(path: Path, graphs: PackedGraphs, table: Ints) -> None:
+def _write(path: Path, graphs: PackedConstants, table: Ints) -> None:
     sizes = tuple(int(column.max(initial=0)) + 1 for column in table.T)
     clusters = PackedGraphs(
         name=graphs.name,
@@ -75,6 +76,6 @@ def _write(path: Path, graphs: PackedGraphs, table: Ints) -> None:
         cat_sizes=sizes,
     )
     try:
-        clusters.save(path)
+        save(clusters, path)
     except DataError as error:
         _log.warning("not cached: %s", error)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gmpool.atomic_files import PathLike
 from gmpool.data import CATALOGUE, Dataset, Split, generate, load, load_table, random_split
-from gmpool.data.forms import PathLike
 from gmpool.data.sources.table import SUFFIXES
 from gmpool.data.sources.tu import read_tu
 from gmpool.errors import UserError

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gmpool.data import PackedGraphs, load, load_table
-from gmpool.data.packed_file import content_digest
+from gmpool.data import PackedGraphs, load, load_packed, load_table, save
 from gmpool.data.sources.atom_types import BOND_TYPES, ZINC_TYPES, AtomType, AtomTypePacker
 from gmpool.errors import DataError, UserError
 
@@ -67,12 +66,12 @@ def test_types_outside_a_fixed_list_are_refused() -> None:
 
 def test_names_are_kept_checked_and_change_no_other_digest(tmp_path: Path) -> None:
     graphs = packed("CCO", "CN")
-    graphs.save(tmp_path / "mine.safetensors")
-    again = PackedGraphs.load(tmp_path / "mine.safetensors")
+    save(graphs, tmp_path / "mine.safetensors")
+    again = load_packed(tmp_path / "mine.safetensors")
     assert again.node_type_names == ("C", "O", "N")
     assert graphs.select([1]).node_type_names == ("C", "O", "N")
     unnamed = replace(graphs, node_type_names=())
-    assert content_digest(graphs) != content_digest(unnamed)
+    assert graphs.digest != unnamed.digest
     assert graphs.with_degree_features().validate().node_type_names == ()
     with pytest.raises(DataError, match="2 node type names for columns of sizes"):
         replace(graphs, node_type_names=("C", "O")).validate()

@@ -1,31 +1,13 @@
 from __future__ import annotations
 
-import importlib.util
+import hashlib
 import io
 import os
-import sys
-import urllib.error
 from pathlib import Path
 
 import pytest
 
-from gmpool.data import CATALOGUE, dataset_names, sources
-from gmpool.errors import DataError
-
-
-@pytest.fixture
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise urllib.error.URLError("no network")
-
-    monkeypatch.setattr("urllib.request.urlopen", refuse)
-
-
-def test_names() -> None:
-    assert len(dataset_names()) == 11
-    for entry in CATALOGUE.values():
-        assert all(len(digest) == 64 for digest in entry.files.values())
-        assert len(entry.content) == (64 if entry.kind == "tu" else 0)
+from gmpool.data.sources.find_file import download, find, missing, sha256
 
 
 def test_the_order_of_places(
@@ -34,60 +16,36 @@ def test_the_order_of_places(
     places = [tmp_path / "root", tmp_path / "env", own_cache]
     for place in places:
         place.mkdir(parents=True)
-        (place / "DD.zip").touch()
+        (place / "b.zip").touch()
     monkeypatch.setenv("GMPOOL_DATA", str(places[1]))
-    assert sources.find("DD", places[0]).parent == places[0]
-    assert sources.find("DD").parent == places[1]
-    (places[1] / "DD.zip").unlink()
-    assert sources.find("DD").parent == own_cache
-    folder = places[1] / "DD" / "raw"
-    folder.mkdir(parents=True)
-    (folder / "DD_A.txt").touch()
-    assert sources.find("DD") == folder
+    files = ["a.zip", "b.zip"]
+    assert find(files, str(places[0])) == places[0] / "b.zip"
+    assert find(files) == places[1] / "b.zip"
+    (places[1] / "a.zip").touch()
+    assert find(files) == places[1] / "a.zip"
+    for file in files:
+        (places[1] / file).unlink()
+    assert find(files) == own_cache / "b.zip"
+    assert find(["c.zip"]) is None
 
 
-@pytest.mark.usefixtures("offline")
 def test_missing_files_say_what_to_put_where(tmp_path: Path, own_cache: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        sources.find("COLLAB", tmp_path)
-    text = str(caught.value)
-    assert "COLLAB_packed.npz or COLLAB.zip" in text
-    assert "no network" in text
-    assert f"put it into one of: {tmp_path}, {own_cache}" in text
-    with pytest.raises(DataError, match=r"no file ogbg-molhiv\.csv\.gz \(it is not fetched"):
-        sources.find("ogbg-molhiv")
+    text = str(missing("X", ("a.zip", "b.zip"), "no network", tmp_path))
+    assert text.startswith("dataset 'X': no file a.zip or b.zip (no network); put it into one of:")
+    assert f"{tmp_path}, {own_cache}" in text
 
 
-@pytest.mark.usefixtures("offline")
-def test_mutag_comes_with_grakel(monkeypatch: pytest.MonkeyPatch) -> None:
-    if importlib.util.find_spec("grakel") is None:
-        pytest.skip("grakel is not installed")
-    monkeypatch.delitem(sys.modules, "grakel", raising=False)
-    assert sources.find("MUTAG").parts[-4:] == ("grakel", "tests", "data", "MUTAG")
-    assert "grakel" not in sys.modules
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"no file MUTAG\.zip"):
-        sources.find("MUTAG")
-
-
-def test_download_is_all_or_nothing(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def answer(url: str, timeout: float) -> io.BytesIO:
-        asked.append(url)
-        return io.BytesIO(b"zip bytes")
-
-    monkeypatch.setattr("urllib.request.urlopen", answer)
-    assert sources.find("DD").read_bytes() == b"zip bytes"
-    assert asked == ["https://www.chrsmrrs.com/graphkerneldatasets/DD.zip"]
-    assert sources.find("DD") == own_cache / "DD.zip"
-    assert len(asked) == 1
+def test_download_is_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: io.BytesIO(b"zip bytes"))
+    path = tmp_path / "new" / "a.zip"
+    assert download("https://example.org/a.zip", path).read_bytes() == b"zip bytes"
+    assert sha256(path) == hashlib.sha256(b"zip bytes").hexdigest()
 
     class Broken(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise ConnectionResetError("reset by peer")
 
     monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: Broken())
-    with pytest.raises(DataError, match="reset by peer"):
-        sources.find("PROTEINS")
-    assert os.listdir(own_cache) == ["DD.zip"]
+    with pytest.raises(ConnectionResetError):
+        download("https://example.org/b.zip", tmp_path / "new" / "b.zip")
+    assert os.listdir(tmp_path / "new") == ["a.zip"]

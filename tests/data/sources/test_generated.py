@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 import torch
 
-from gmpool.data import generate, generator_names
+from gmpool.data import generate, generator_names, to_networkx
 from gmpool.errors import MissingPackage, UserError
 
 
@@ -19,7 +19,7 @@ def test_the_ring_lies_on_the_unit_circle() -> None:
     )  # fmt: skip
     assert graphs.node_float is not None
     torch.testing.assert_close(graphs.node_float.norm(dim=1), torch.ones(200))
-    assert nx.is_isomorphic(graphs.to_networkx()[0], nx.cycle_graph(200))
+    assert nx.is_isomorphic(to_networkx(graphs)[0], nx.cycle_graph(200))
     source, target = graphs.batch([0]).edge_index
     steps = (graphs.node_float[source] - graphs.node_float[target]).norm(dim=1)
     torch.testing.assert_close(steps, steps.mean().expand_as(steps), atol=1e-5, rtol=0)
@@ -28,7 +28,7 @@ def test_the_ring_lies_on_the_unit_circle() -> None:
 def test_the_grid_has_steps_of_one_over_its_size() -> None:
     graphs = generate("grid", rows=4, columns=5).graphs
     assert graphs.name == "grid(rows=4, columns=5)"
-    assert nx.is_isomorphic(graphs.to_networkx()[0], nx.grid_2d_graph(4, 5))
+    assert nx.is_isomorphic(to_networkx(graphs)[0], nx.grid_2d_graph(4, 5))
     assert graphs.node_float is not None
     assert graphs.node_float[0].tolist() == [0.0, 0.75]  # the first row is the top
     torch.testing.assert_close(graphs.node_float[-1], torch.tensor([0.8, 0.0]))
@@ -50,7 +50,7 @@ def test_one_graph_is_every_part_of_the_split() -> None:
 def test_generators_of_networkx() -> None:
     graphs = generate("barabasi_albert_graph", n=30, m=2).graphs
     want = nx.barabasi_albert_graph(30, 2, seed=0)
-    assert set(graphs.to_networkx()[0].edges) == set(want.edges)
+    assert set(to_networkx(graphs)[0].edges) == set(want.edges)
     assert graphs.name == "barabasi_albert_graph(n=30, m=2)"
     again = generate("barabasi_albert_graph", n=30, m=2, seed=0).graphs
     assert torch.equal(graphs.node_float, again.node_float)

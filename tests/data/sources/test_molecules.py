@@ -5,13 +5,13 @@ import sys
 import pytest
 import torch
 
-from gmpool.data import PackedGraphs
+from gmpool.data import from_smiles
 from gmpool.data.sources.molecules import ATOM_SIZES, BOND_SIZES
 from gmpool.errors import DataError, MissingPackage
 
 
 def test_features_of_a_known_molecule() -> None:
-    graphs = PackedGraphs.from_smiles(["C/C=C/[O-]"]).validate()
+    graphs = from_smiles(["C/C=C/[O-]"]).validate()
     assert graphs.cat_sizes == ATOM_SIZES == (119, 5, 12, 12, 10, 6, 6, 2, 2)
     assert graphs.edge_cat_sizes == BOND_SIZES == (5, 6, 2)
     batch = graphs.batch([0])
@@ -31,7 +31,7 @@ def test_features_of_a_known_molecule() -> None:
 
 
 def test_other_values_take_the_last_place() -> None:
-    graphs = PackedGraphs.from_smiles(["*[C@H](F)Cl", "c1ccccc1", "[CH3]", "[Fe+6]"])
+    graphs = from_smiles(["*[C@H](F)Cl", "c1ccccc1", "[CH3]", "[Fe+6]"])
     cat = graphs.batch([0]).node_cat
     assert cat[0, 0] == 118  # no element
     assert cat[1, 1] in (1, 2)
@@ -43,7 +43,7 @@ def test_other_values_take_the_last_place() -> None:
 
 
 def test_odd_valence_is_accepted_quietly(capfd: pytest.CaptureFixture[str]) -> None:
-    graphs = PackedGraphs.from_smiles(["F[B](F)(F)(F)F", "CC"])
+    graphs = from_smiles(["F[B](F)(F)(F)F", "CC"])
     assert graphs.sizes.tolist() == [6, 2]
     assert capfd.readouterr().err == ""
 
@@ -51,39 +51,37 @@ def test_odd_valence_is_accepted_quietly(capfd: pytest.CaptureFixture[str]) -> N
 def test_bad_smiles_are_listed_with_their_row(capfd: pytest.CaptureFixture[str]) -> None:
     message = r"2 of 4 SMILES cannot be read:\n  row 1: cannot parse SMILES 'C\(C'\n  row 3: the SM"
     with pytest.raises(DataError, match=message):
-        PackedGraphs.from_smiles(["CC", "C(C", "O", ""])
+        from_smiles(["CC", "C(C", "O", ""])
     with pytest.raises(DataError, match="row 0: not a possible molecule 'c1cccc1'"):
-        PackedGraphs.from_smiles(["c1cccc1"])
+        from_smiles(["c1cccc1"])
     with pytest.raises(DataError, match="no SMILES given"):
-        PackedGraphs.from_smiles([])
+        from_smiles([])
     with pytest.raises(DataError, match="1 labels for 2 SMILES"):
-        PackedGraphs.from_smiles(["C", "CC"], [1])
+        from_smiles(["C", "CC"], [1])
     assert capfd.readouterr().err == ""
 
 
 def test_labels() -> None:
-    binary = PackedGraphs.from_smiles(
-        ["C", "CC"], [[0, 1], [float("nan"), 1]], task_names=["a", "b"]
-    )
+    binary = from_smiles(["C", "CC"], [[0, 1], [float("nan"), 1]], task_names=["a", "b"])
     assert (binary.task, binary.task_names, binary.num_outputs) == ("binary", ("a", "b"), 2)
     assert binary.y.dtype == torch.float32
-    assert PackedGraphs.from_smiles(["C", "CC", "O"], [3, 1, 2]).y.tolist() == [2, 0, 1]
-    assert PackedGraphs.from_smiles(["C", "CC"], [3.5, 1]).task == "regression"
+    assert from_smiles(["C", "CC", "O"], [3, 1, 2]).y.tolist() == [2, 0, 1]
+    assert from_smiles(["C", "CC"], [3.5, 1]).task == "regression"
     with pytest.raises(DataError, match="graph 1, y0: label 2 is not 0, 1 or missing"):
-        PackedGraphs.from_smiles(["C", "CC"], [0, 2], task="binary")
+        from_smiles(["C", "CC"], [0, 2], task="binary")
     with pytest.raises(DataError, match="multiclass needs one label column"):
-        PackedGraphs.from_smiles(["C"], [[0, 2]], task="multiclass")
+        from_smiles(["C"], [[0, 2]], task="multiclass")
     with pytest.raises(DataError, match="graph 1 has no label"):
-        PackedGraphs.from_smiles(["C", "CC"], [0, float("nan")], task="multiclass")
+        from_smiles(["C", "CC"], [0, float("nan")], task="multiclass")
 
 
 def test_without_rdkit_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(MissingPackage, match=r"gmpool\[chem\]"):
-        PackedGraphs.from_smiles(["C"])
+        from_smiles(["C"])
 
 
 def test_impossible_valences_are_refused_except_where_ogb_has_them() -> None:
     with pytest.raises(DataError, match=r"not a possible molecule 'C\(C\)\(C\)\(C\)\(C\)C'"):
-        PackedGraphs.from_smiles(["CC", "C(C)(C)(C)(C)C"])
-    assert PackedGraphs.from_smiles(["F[B](F)(F)(F)F"]).num_nodes == 6
+        from_smiles(["CC", "C(C)(C)(C)(C)C"])
+    assert from_smiles(["F[B](F)(F)(F)F"]).num_nodes == 6

@@ -7,12 +7,12 @@ from hypothesis import given
 from random_graphs import data_lists
 from torch_geometric.data import Data
 
-from gmpool.data import PackedGraphs
+from gmpool.data import from_networkx, from_pyg, from_smiles, to_networkx
 from gmpool.errors import DataError
 
 
 def test_undirected_edges_go_both_ways() -> None:
-    graphs = PackedGraphs.from_networkx([nx.path_graph(3), nx.star_graph(2)], y=[0, 1])
+    graphs = from_networkx([nx.path_graph(3), nx.star_graph(2)], y=[0, 1])
     batch = graphs.batch([0])
     assert batch.edge_index.tolist() == [[1, 0, 2, 1], [0, 1, 1, 2]]
     assert batch.x.tolist() == [[0, 1, 0], [0, 0, 1], [0, 1, 0]]
@@ -26,7 +26,7 @@ def test_directed_weighted_graph_with_features() -> None:
     graph.add_node("b", pos=(3.0, 4.0), kind="N")
     graph.add_edge("a", "b", weight=2.5)
     graph.add_edge("b", "b")
-    graphs = PackedGraphs.from_networkx(
+    graphs = from_networkx(
         [graph], node_features="pos", node_label="kind", node_categories=["N", "O", "C"]
     )
     batch = graphs.batch([0])
@@ -35,30 +35,30 @@ def test_directed_weighted_graph_with_features() -> None:
     assert batch.x.tolist() == [[1, 2, 0, 0, 1], [3, 4, 1, 0, 0]]
     assert graphs.task == "regression"
     assert not graphs.symmetric
-    back = graphs.to_networkx()[0]
+    back = to_networkx(graphs)[0]
     assert isinstance(back, nx.DiGraph)
     assert back.edges[0, 1]["weight"] == 2.5
     assert back.graph["y"] == [0.5]
 
 
 def test_constant_feature_and_word_labels() -> None:
-    graphs = PackedGraphs.from_networkx(
+    graphs = from_networkx(
         [nx.path_graph(2), nx.empty_graph(1)], y=["x", "a"], without_features="constant"
     )
     assert graphs.batch([0, 1]).x.tolist() == [[1.0]] * 3
     assert graphs.class_names == ("a", "x")
-    assert PackedGraphs.from_networkx([nx.path_graph(2)] * 2, y=[0.0, 1.0]).task == "binary"
-    assert PackedGraphs.from_networkx([nx.path_graph(2)]).y is None
+    assert from_networkx([nx.path_graph(2)] * 2, y=[0.0, 1.0]).task == "binary"
+    assert from_networkx([nx.path_graph(2)]).y is None
 
 
 @given(data_lists())
 def test_round_trip_keeps_the_adjacency(data: list[Data]) -> None:
     for one in data:
         one.edge_attr = None
-    graphs = PackedGraphs.from_pyg(data)
-    listed = graphs.to_networkx()
+    graphs = from_pyg(data)
+    listed = to_networkx(graphs)
     nodes = graphs.num_nodes > 0
-    back = PackedGraphs.from_networkx(listed, node_features="x" if nodes else None)
+    back = from_networkx(listed, node_features="x" if nodes else None)
     got, want = (s.batch(range(len(s))) for s in (back, graphs))
     assert torch.equal(got.edge_index, want.edge_index)
     if nodes:
@@ -68,7 +68,7 @@ def test_round_trip_keeps_the_adjacency(data: list[Data]) -> None:
 
 
 def test_molecules_have_names_and_bonds() -> None:
-    graph = PackedGraphs.from_smiles(["CO"]).to_networkx()[0]
+    graph = to_networkx(from_smiles(["CO"]))[0]
     assert graph.graph["name"] == "CO"
     assert len(graph.edges[0, 1]["edge_attr"]) == 13
 
@@ -76,26 +76,26 @@ def test_molecules_have_names_and_bonds() -> None:
 def test_errors() -> None:
     path = nx.path_graph(2)
     with pytest.raises(DataError, match="the list of graphs is empty"):
-        PackedGraphs.from_networkx([])
+        from_networkx([])
     with pytest.raises(DataError, match="graph 0, node 0: no attribute 'pos'"):
-        PackedGraphs.from_networkx([path], node_features="pos")
+        from_networkx([path], node_features="pos")
     with pytest.raises(DataError, match="2 labels for 1 graphs"):
-        PackedGraphs.from_networkx([path], y=[1, 2])
+        from_networkx([path], y=[1, 2])
     with pytest.raises(DataError, match="graph 1: no label, but other graphs have one"):
-        PackedGraphs.from_networkx([path, path], y=[1, None])
+        from_networkx([path, path], y=[1, None])
     with pytest.raises(DataError, match="labels are not all numbers"):
-        PackedGraphs.from_networkx([path, path], y=[1, "x"])
+        from_networkx([path, path], y=[1, "x"])
     bad = nx.Graph()
     bad.add_edge(0, 1, weight="heavy")
     with pytest.raises(DataError, match="graph 0, edge 0 - 1: weight 'heavy' is not a number"):
-        PackedGraphs.from_networkx([bad])
+        from_networkx([bad])
     nx.set_node_attributes(bad, {0: (1.0,), 1: (1.0, 2.0)}, "pos")
     nx.set_node_attributes(bad, {0: "C", 1: "X"}, "kind")
     with pytest.raises(DataError, match="node 1: pos has 2 values, not 1"):
-        PackedGraphs.from_networkx([bad], weight=None, node_features="pos")
+        from_networkx([bad], weight=None, node_features="pos")
     with pytest.raises(DataError, match="node 0: kind 'C' is not a number or vector"):
-        PackedGraphs.from_networkx([bad], weight=None, node_features="kind")
+        from_networkx([bad], weight=None, node_features="kind")
     with pytest.raises(DataError, match="node 1: kind 'X' is not a known category"):
-        PackedGraphs.from_networkx([bad], weight=None, node_label="kind", node_categories=["C"])
+        from_networkx([bad], weight=None, node_label="kind", node_categories=["C"])
     with pytest.raises(DataError, match="but max_degree is 0"):
-        PackedGraphs.from_networkx([path]).with_degree_features(0)
+        from_networkx([path]).with_degree_features(0)

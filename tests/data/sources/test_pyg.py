@@ -6,7 +6,7 @@ from hypothesis import given
 from random_graphs import data_lists
 from torch_geometric.data import Data
 
-from gmpool.data import PackedGraphs
+from gmpool.data import from_pyg, to_pyg
 from gmpool.errors import DataError
 
 EDGE = torch.tensor([[0, 1], [1, 0]])
@@ -14,10 +14,10 @@ EDGE = torch.tensor([[0, 1], [1, 0]])
 
 @given(data_lists(simple=True))
 def test_round_trip(data: list[Data]) -> None:
-    graphs = PackedGraphs.from_pyg(data)
-    back = PackedGraphs.from_pyg(graphs.to_pyg())
+    graphs = from_pyg(data)
+    back = from_pyg(to_pyg(graphs))
     assert len(back) == len(data)
-    for g, (one, two) in enumerate(zip(graphs.to_pyg(), back.to_pyg(), strict=True)):
+    for g, (one, two) in enumerate(zip(to_pyg(graphs), to_pyg(back), strict=True)):
         for field in ("x", "edge_index", "edge_attr", "edge_weight", "y"):
             a, b = getattr(one, field), getattr(two, field)
             assert (a is None or a.numel() == 0) if b is None else torch.equal(a, b), field
@@ -35,7 +35,7 @@ def test_edge_fields_follow_their_edges() -> None:
         edge_attr=torch.tensor([[20.0], [2.0], [10.0]]),
         edge_weight=torch.tensor([0.2, 0.02, 0.1]),
     )
-    graphs = PackedGraphs.from_pyg([data])
+    graphs = from_pyg([data])
     batch = graphs.batch([0])
     assert batch.edge_index.tolist() == [[1, 2, 0], [0, 0, 2]]
     assert batch.edge_attr.tolist() == [[10.0], [20.0], [2.0]]
@@ -45,19 +45,19 @@ def test_edge_fields_follow_their_edges() -> None:
 
 def test_integer_features_are_categories() -> None:
     data = Data(x=torch.tensor([[0, 2], [1, 0]]), edge_index=EDGE, edge_attr=torch.tensor([1, 0]))
-    graphs = PackedGraphs.from_pyg([data])
+    graphs = from_pyg([data])
     assert (graphs.cat_sizes, graphs.edge_cat_sizes) == ((2, 3), (2,))
     assert graphs.node_cat.dtype == torch.uint8
-    back = graphs.to_pyg(one_hot=False)[0]
+    back = to_pyg(graphs, one_hot=False)[0]
     assert back.x.tolist() == data.x.tolist()
     assert back.edge_attr.tolist() == [[0], [1]]
-    wide = PackedGraphs.from_pyg([data], cat_sizes=[4, 300])
+    wide = from_pyg([data], cat_sizes=[4, 300])
     assert wide.num_features == 304
     assert wide.node_cat.dtype == torch.int16
     with pytest.raises(DataError, match=r"cat_sizes is \[2, 2\], but the data needs at least"):
-        PackedGraphs.from_pyg([data], cat_sizes=[2, 2])
+        from_pyg([data], cat_sizes=[2, 2])
     with pytest.raises(DataError, match="needs a set without numeric features"):
-        PackedGraphs.from_pyg([Data(x=torch.ones(1, 1))]).to_pyg(one_hot=False)
+        to_pyg(from_pyg([Data(x=torch.ones(1, 1))]), one_hot=False)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_integer_features_are_categories() -> None:
     ],
 )
 def test_labels(y: list[object], task: str | None, outputs: int) -> None:
-    graphs = PackedGraphs.from_pyg([Data(x=torch.ones(1, 1), y=v) for v in y])
+    graphs = from_pyg([Data(x=torch.ones(1, 1), y=v) for v in y])
     assert graphs.task == task
     assert graphs.num_outputs == outputs
 
 
 def test_the_task_may_be_given() -> None:
     data = [Data(x=torch.ones(1, 1), y=torch.tensor([v])) for v in (0, 1)]
-    assert PackedGraphs.from_pyg(data, task="binary", task_names=["t"]).y.tolist() == [[0.0], [1.0]]
+    assert from_pyg(data, task="binary", task_names=["t"]).y.tolist() == [[0.0], [1.0]]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_task_may_be_given() -> None:
 def test_errors_name_graph_and_field(second: Data, message: str) -> None:
     first = Data(x=torch.ones(2, 1), edge_index=EDGE)
     with pytest.raises(DataError, match=message):
-        PackedGraphs.from_pyg([first, second])
+        from_pyg([first, second])
 
 
 def test_errors_in_labels() -> None:
@@ -112,14 +112,14 @@ def test_errors_in_labels() -> None:
         return Data(x=torch.ones(1, 1), y=y)
 
     with pytest.raises(DataError, match="graph 1, field y: missing"):
-        PackedGraphs.from_pyg([one(1), one(None)])
+        from_pyg([one(1), one(None)])
     with pytest.raises(DataError, match="graph 1, field y: 2 values, but graph 0 has 1"):
-        PackedGraphs.from_pyg([one(1.0), one(torch.ones(2))])
+        from_pyg([one(1.0), one(torch.ones(2))])
     with pytest.raises(DataError, match="graph 1, field y: class -1 is negative"):
-        PackedGraphs.from_pyg([one(1), one(-1)])
+        from_pyg([one(1), one(-1)])
     with pytest.raises(DataError, match="the list of graphs is empty"):
-        PackedGraphs.from_pyg([])
+        from_pyg([])
     with pytest.raises(DataError, match="graph 0, field x: neither x nor num_nodes"):
-        PackedGraphs.from_pyg([Data()])
+        from_pyg([Data()])
     with pytest.raises(DataError, match="categories must not be negative"):
-        PackedGraphs.from_pyg([Data(x=torch.tensor([[-1]]))])
+        from_pyg([Data(x=torch.tensor([[-1]]))])

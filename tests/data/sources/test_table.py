@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gmpool.data import PackedGraphs, read_csv
+from gmpool.data import read_csv
 from gmpool.errors import DataError, UserError
 
 
@@ -49,7 +49,7 @@ def test_the_task_is_inferred(
     tmp_path: Path, values: tuple[str, ...], task: str, classes: tuple[str, ...]
 ) -> None:
     text = "smiles,y\n" + "".join(f"C,{v}\n" for v in values)
-    graphs = PackedGraphs.from_csv(table(tmp_path, text)).validate()
+    graphs = read_csv(table(tmp_path, text))[0].validate()
     assert graphs.task == task
     assert graphs.class_names == classes
 
@@ -83,7 +83,7 @@ def test_other_files(tmp_path: Path, name: str) -> None:
     data = (text.replace(",", "\t") if ".tsv" in name else text).encode()
     pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(Path(name).suffix, bytes)
     (tmp_path / name).write_bytes(pack(data))
-    graphs = PackedGraphs.from_csv(tmp_path / name)
+    graphs = read_csv(tmp_path / name)[0]
     assert graphs.name == "t"
     assert graphs.y.tolist() == [[0.5]]
 

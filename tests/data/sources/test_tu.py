@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import torch
 from torch_geometric.datasets import TUDataset
 from torch_geometric.utils import degree, one_hot
 
-from gmpool.data import CATALOGUE, PackedGraphs
+from gmpool.data import CATALOGUE, read_tu
 from gmpool.errors import DataError
 
 TINY = {
@@ -33,7 +31,7 @@ def write_tiny(folder: Path, leave_out: tuple[str, ...] = (), **changed: str) ->
 
 
 def test_a_small_set(tmp_path: Path) -> None:
-    graphs = PackedGraphs.from_tu(write_tiny(tmp_path)).validate()
+    graphs = read_tu(write_tiny(tmp_path)).validate()
     assert graphs.name == "TINY"
     assert graphs.class_names == ("-1", "7")
     assert graphs.y.tolist() == [1, 0]
@@ -47,16 +45,14 @@ def test_a_small_set(tmp_path: Path) -> None:
 
 def test_options(tmp_path: Path) -> None:
     folder = write_tiny(tmp_path)
-    with_edges = PackedGraphs.from_tu(folder, edge_features=True)
+    with_edges = read_tu(folder, edge_features=True)
     assert with_edges.batch([0]).edge_attr.tolist() == [[0, 1, 0], [1, 0, 0]]
-    assert PackedGraphs.from_tu(folder, degree_features=True).num_features == 6 + 2
+    assert read_tu(folder, degree_features=True).num_features == 6 + 2
     (folder / "TINY_graph_labels.txt").unlink()
-    unlabelled = PackedGraphs.from_tu(folder, labelled=False)
+    unlabelled = read_tu(folder, labelled=False)
     assert unlabelled.y is None
     assert len(unlabelled) == 2
-    bare = PackedGraphs.from_tu(
-        write_tiny(tmp_path / "bare", leave_out=("node_labels", "node_attributes"))
-    )
+    bare = read_tu(write_tiny(tmp_path / "bare", leave_out=("node_labels", "node_attributes")))
     assert bare.batch([0, 1]).x.tolist() == [[0, 1], [0, 1], [1, 0], [0, 1]]
 
 
@@ -65,7 +61,7 @@ def test_zip_with_lzma_and_windows_line_ends(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "tiny.zip", "w", zipfile.ZIP_LZMA) as archive:
         for path in folder.iterdir():
             archive.writestr(f"TINY/{path.name}", path.read_text().replace("\n", "\r\n"))
-    assert PackedGraphs.from_tu(tmp_path / "tiny.zip").digest == PackedGraphs.from_tu(folder).digest
+    assert read_tu(tmp_path / "tiny.zip").digest == read_tu(folder).digest
 
 
 @pytest.mark.parametrize(
@@ -89,29 +85,29 @@ def test_zip_with_lzma_and_windows_line_ends(tmp_path: Path) -> None:
 )
 def test_errors_name_file_and_line(tmp_path: Path, part: str, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        PackedGraphs.from_tu(write_tiny(tmp_path, **{part: text}))
+        read_tu(write_tiny(tmp_path, **{part: text}))
 
 
 def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_tiny(tmp_path)
-    want = PackedGraphs.from_tu(folder).digest
+    want = read_tu(folder).digest
     monkeypatch.setattr("gmpool.data.sources.number_columns._BLOCK", 7)
-    assert PackedGraphs.from_tu(folder).digest == want
+    assert read_tu(folder).digest == want
     with pytest.raises(DataError, match=r"TINY_A\.txt:4: 'x' is not"):
-        PackedGraphs.from_tu(write_tiny(tmp_path, A="1, 2\n2, 1\n1, 2\n2, x\n3, 4\n"))
+        read_tu(write_tiny(tmp_path, A="1, 2\n2, 1\n1, 2\n2, x\n3, 4\n"))
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file or folder"):
-        PackedGraphs.from_tu(tmp_path / "nowhere")
+        read_tu(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"expected one file NAME_A\.txt, found none"):
-        PackedGraphs.from_tu(tmp_path)
+        read_tu(tmp_path)
     folder = write_tiny(tmp_path / "a", leave_out=("graph_labels",))
     with pytest.raises(DataError, match=r"TINY_graph_labels\.txt: no such file"):
-        PackedGraphs.from_tu(folder)
+        read_tu(folder)
     (tmp_path / "bad.zip").write_text("no zip")
     with pytest.raises(DataError, match="not a readable zip file"):
-        PackedGraphs.from_tu(tmp_path / "bad.zip")
+        read_tu(tmp_path / "bad.zip")
 
 
 @pytest.mark.data
@@ -122,7 +118,7 @@ def test_same_graphs_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
         archive.extractall(tmp_path / "unzipped")
     shutil.copytree(tmp_path / "unzipped" / name, raw)
     theirs = TUDataset(str(tmp_path), name, use_node_attr=True)
-    graphs = PackedGraphs.from_tu(data_root / f"{name}.zip").validate()
+    graphs = read_tu(data_root / f"{name}.zip").validate()
     data = theirs._data
     batch = graphs.batch(range(len(graphs)))
     assert len(theirs) == len(graphs) == CATALOGUE[name].graphs
@@ -138,48 +134,3 @@ def test_same_graphs_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
     else:
         assert torch.equal(data.x, batch.x)
     assert graphs.symmetric
-
-
-@pytest.mark.data
-def test_packed_collab_is_quick_and_small(data_root: Path) -> None:
-    script = (
-        "import pathlib, re, sys, time\n"
-        "from gmpool.data.sources.tu import read_triangles\n"
-        "start = time.perf_counter()\n"
-        "graphs = read_triangles(sys.argv[1], 'COLLAB')\n"
-        "seconds = time.perf_counter() - start\n"
-        # Not ru_maxrss, which a new process inherits from the one that started it.
-        "status = pathlib.Path('/proc/self/status').read_text()\n"
-        "peak = int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 2**20\n"
-        "print(seconds, peak, len(graphs), graphs.num_nodes, graphs.num_edges, graphs.digest)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(data_root / "COLLAB_packed.npz")],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[2],
-    )
-    seconds, peak, count, nodes, edges, digest = done.stdout.split()
-    assert float(seconds) < 10
-    assert float(peak) < 1.0  # GiB
-    assert (count, nodes, edges) == ("5000", "372474", "24572158")
-    assert digest == CATALOGUE["COLLAB"].content
-
-
-def test_damaged_triangles(tmp_path: Path) -> None:
-    import numpy as np
-
-    from gmpool.data.sources.tu import read_triangles
-
-    good = {"num_nodes": np.array([3, 2]), "y": np.array([0, 1])}
-    bits = np.packbits(np.array([1, 0, 1, 1], dtype=np.uint8))
-    np.savez(tmp_path / "good.npz", **good, adj_bits=bits)
-    graphs = read_triangles(tmp_path / "good.npz", "T").validate()
-    assert graphs.batch([0, 1]).edge_index.tolist() == [[1, 0, 2, 1, 4, 3], [0, 1, 1, 2, 3, 4]]
-    np.savez(tmp_path / "bad.npz", **good, adj_bits=np.zeros(9, np.uint8))
-    with pytest.raises(DataError, match="adj_bits does not fit num_nodes"):
-        read_triangles(tmp_path / "bad.npz", "T")
-    (tmp_path / "text.npz").write_text("hello")
-    with pytest.raises(DataError, match=r"text\.npz: not a readable file of packed triangles"):
-        read_triangles(tmp_path / "text.npz", "T")

@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch_geometric.data import Data
 
 from gmpool.config import ModelConfig
-from gmpool.data import GraphBatch, PackedGraphs
+from gmpool.data import GraphBatch, PackedGraphs, from_pyg, from_smiles
 from gmpool.data.fixed_batch import Bounds, FixedBatches
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.train import first_model
@@ -58,14 +58,14 @@ def odd_graphs() -> PackedGraphs:
     for number, n in enumerate(SIZES):
         one = random_batch([n], 3, seed=number, density=0.4, dtype=torch.float32)
         made.append(Data(x=one.x, edge_index=one.edge_index, y=torch.tensor([number % 2])))
-    return PackedGraphs.from_pyg(made, name="odd")
+    return from_pyg(made, name="odd")
 
 
 def molecules() -> PackedGraphs:
     """Without symmetry, for rounding must not decide which of two equal atoms stays."""
     pytest.importorskip("rdkit")
     smiles = ["C", "CCO", "CC(=O)O", "NCC=O", "CCCl", "C#N", "CNCC(=O)CCl", "CN"]
-    return PackedGraphs.from_smiles(smiles, torch.tensor([0, 1] * 4), task="multiclass")
+    return from_smiles(smiles, torch.tensor([0, 1] * 4), task="multiclass")
 
 
 @pytest.mark.parametrize("conv", ["gcn", "gin"])

@@ -7,7 +7,7 @@ import torch
 from small_sets import MODEL, TEN_MOLECULES, classes, with_labels
 
 from gmpool.config import ModelConfig
-from gmpool.data import PackedGraphs
+from gmpool.data import PackedGraphs, from_smiles
 from gmpool.errors import CheckpointError, DataError
 from gmpool.nn.encoder import MoleculeEncoder
 from gmpool.tasks.classify.model import GraphModel
@@ -17,7 +17,7 @@ NAN = math.nan
 
 
 def molecules() -> PackedGraphs:
-    return PackedGraphs.from_smiles(TEN_MOLECULES, torch.tensor([[0.0], [1.0]] * 5), task="binary")
+    return from_smiles(TEN_MOLECULES, torch.tensor([[0.0], [1.0]] * 5), task="binary")
 
 
 def test_shape_survives_json() -> None:
@@ -29,7 +29,7 @@ def test_shape_survives_json() -> None:
 
 def test_a_set_without_labels_cannot_be_trained_on() -> None:
     with pytest.raises(DataError, match="has no labels"):
-        DataShape.of(PackedGraphs.from_smiles(["CC", "CO"]))
+        DataShape.of(from_smiles(["CC", "CO"]))
 
 
 def test_molecules_are_read_with_their_bonds() -> None:
@@ -42,8 +42,8 @@ def test_molecules_are_read_with_their_bonds() -> None:
     assert isinstance(GraphModel(shape, ModelConfig(conv="gin")).network.encoder, MoleculeEncoder)
     # Ethane, ethene and ethyne differ in more than bonds; benzene in two Kekulé forms does not.
     model.eval()
-    same = PackedGraphs.from_smiles(["C1=CC=CC=C1", "c1ccccc1"])
-    other = PackedGraphs.from_smiles(["C1CCCCC1"])
+    same = from_smiles(["C1=CC=CC=C1", "c1ccccc1"])
+    other = from_smiles(["C1CCCCC1"])
     with torch.no_grad():
         twice, once = model(same.batch([0, 1]))[0], model(other.batch([0]))[0]
     torch.testing.assert_close(twice[0], twice[1])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from small_sets import MODEL, TEN_MOLECULES, classes, with_labels
 
-from gmpool.data import PackedGraphs
+from gmpool.data import from_smiles
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.predict import predict, prediction_columns
 from gmpool.tasks.shape import DataShape
@@ -23,7 +23,7 @@ def test_class_probabilities() -> None:
 
 
 def test_probability_of_yes_for_each_task() -> None:
-    graphs = PackedGraphs.from_smiles(TEN_MOLECULES, torch.zeros(10, 2), task="binary")
+    graphs = from_smiles(TEN_MOLECULES, torch.zeros(10, 2), task="binary")
     model = GraphModel(DataShape.of(graphs), MODEL).eval()
     scores = predict(model, graphs)
     with torch.no_grad():

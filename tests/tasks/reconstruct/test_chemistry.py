@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gmpool.data import PackedGraphs, load
+from gmpool.data import PackedGraphs, from_smiles, load
 from gmpool.data.sources.atom_types import AtomTypePacker
 from gmpool.errors import DataError, MissingPackage
 from gmpool.tasks.reconstruct.chemistry import MoleculeScores, molecule_scores
@@ -79,7 +79,7 @@ def test_mistakes() -> None:
     with pytest.raises(DataError, match="no molecule is asked for"):
         molecule_scores(graphs, [], torch.tensor([], dtype=torch.int64))
     with pytest.raises(DataError, match=r"no named atom types; .* atoms=\"types\""):
-        molecule_scores(PackedGraphs.from_smiles(["C"]), [0], torch.tensor([0]))
+        molecule_scores(from_smiles(["C"]), [0], torch.tensor([0]))
 
 
 def test_without_rdkit(monkeypatch: pytest.MonkeyPatch) -> None:

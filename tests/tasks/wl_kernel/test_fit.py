@@ -12,7 +12,7 @@ import torch
 from small_sets import OPTIONS, TEN_MOLECULES, classes, dataset, split, with_labels
 
 from gmpool.config import ModelConfig
-from gmpool.data import Dataset, PackedGraphs, Split
+from gmpool.data import Dataset, PackedGraphs, Split, from_smiles
 from gmpool.data.splits import random_split
 from gmpool.engine.cross_validate import Job, cross_validate
 from gmpool.engine.store import RunStore
@@ -43,7 +43,7 @@ def test_tells_rings_from_paths() -> None:
 
 def test_memorises_ten_molecules() -> None:
     labels = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 0, 1])
-    graphs = PackedGraphs.from_smiles(TEN_MOLECULES, labels, task="multiclass")
+    graphs = from_smiles(TEN_MOLECULES, labels, task="multiclass")
     everything = torch.arange(10)
     whole = Split(everything, everything, everything)
     assert fit_kernel(graphs, whole, WL, metric="accuracy").test_metric == 100.0

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from networkx.generators.atlas import graph_atlas_g
 
-from gmpool.data import PackedGraphs, load
+from gmpool.data import from_networkx, load
 from gmpool.errors import UserError
 from gmpool.graph.colours import colour_counts
 from gmpool.pool import METHODS, method_options
 from gmpool.tasks.kernel.svm import Machine, WLSubtreeSVM
 
-ATLAS = PackedGraphs.from_networkx(graph_atlas_g()[:200], without_features="constant")
+ATLAS = from_networkx(graph_atlas_g()[:200], without_features="constant")
 COUNTS = colour_counts(ATLAS, 3)
 
 

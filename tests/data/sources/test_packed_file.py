@@ -10,21 +10,21 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch_geometric.data import Data
 
-from gmpool.data import PackedGraphs
-from gmpool.data import packed_file as store
+from gmpool.data import PackedGraphs, from_pyg, from_smiles, load_packed, save
+from gmpool.data.sources.packed_file import read
 from gmpool.data.splits import random_split
 from gmpool.errors import DataError
 
 
 @pytest.fixture
 def graphs() -> PackedGraphs:
-    return PackedGraphs.from_smiles(["CCO", "c1ccccc1", "C"], [0.5, float("nan"), -1.0])
+    return from_smiles(["CCO", "c1ccccc1", "C"], [0.5, float("nan"), -1.0])
 
 
 def test_round_trip(graphs: PackedGraphs, tmp_path: Path) -> None:
     path = tmp_path / "deep" / "set.safetensors"
-    graphs.save(path)
-    back = PackedGraphs.load(path)
+    save(graphs, path)
+    back = load_packed(path)
     assert back.digest == graphs.digest
     assert back.graph_names == ("CCO", "c1ccccc1", "C")
     assert back.task == "regression"
@@ -34,12 +34,12 @@ def test_round_trip(graphs: PackedGraphs, tmp_path: Path) -> None:
 
 def test_the_split_travels_along(graphs: PackedGraphs, tmp_path: Path) -> None:
     split = random_split(3)
-    store.write(graphs, tmp_path / "a", split)
-    back = store.read(tmp_path / "a")[1]
+    save(graphs, tmp_path / "a", split)
+    back = read(tmp_path / "a")[1]
     assert back is not None
     assert back.digest == split.digest
-    graphs.save(tmp_path / "b")
-    assert store.read(tmp_path / "b")[1] is None
+    save(graphs, tmp_path / "b")
+    assert read(tmp_path / "b")[1] is None
 
 
 def rewrite(path: Path, change: Any) -> None:
@@ -54,47 +54,47 @@ def rewrite(path: Path, change: Any) -> None:
 
 def test_a_changed_value_is_found(graphs: PackedGraphs, tmp_path: Path) -> None:
     path = tmp_path / "set.safetensors"
-    graphs.save(path)
+    save(graphs, path)
 
     def change(tensors: dict[str, torch.Tensor], header: dict[str, str]) -> None:
         tensors["node_cat"][0, 0] += 1
 
     rewrite(path, change)
     with pytest.raises(DataError, match=r"set\.safetensors: wrong checksum .* make it again"):
-        PackedGraphs.load(path)
-    assert PackedGraphs.load(path, verify=False).num_graphs == 3
+        load_packed(path)
+    assert load_packed(path, verify=False).num_graphs == 3
 
 
 def test_files_that_are_something_else(graphs: PackedGraphs, tmp_path: Path) -> None:
     path = tmp_path / "set.safetensors"
     with pytest.raises(DataError, match="no such file"):
-        PackedGraphs.load(path)
+        load_packed(path)
     path.write_text("hello")
     with pytest.raises(DataError, match="not a readable safetensors file"):
-        PackedGraphs.load(path)
+        load_packed(path)
     save_file({"weight": torch.zeros(2)}, path)
     with pytest.raises(DataError, match="not a packed dataset of this version"):
-        PackedGraphs.load(path)
-    graphs.save(path)
+        load_packed(path)
+    save(graphs, path)
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(DataError, match="may be truncated"):
-        PackedGraphs.load(path)
+        load_packed(path)
 
-    graphs.save(path)
+    save(graphs, path)
     rewrite(path, lambda tensors, header: tensors.pop("col"))
     with pytest.raises(DataError, match="fields are missing or wrong"):
-        PackedGraphs.load(path)
+        load_packed(path)
 
-    graphs.save(path)
+    save(graphs, path)
     rewrite(path, lambda tensors, header: tensors.update(other=torch.zeros(1)))
     with pytest.raises(DataError, match="unknown fields other"):
-        PackedGraphs.load(path)
+        load_packed(path)
 
 
 def test_content_is_checked_even_when_the_checksum_fits(tmp_path: Path) -> None:
-    graphs = PackedGraphs.from_pyg([Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]))])
+    graphs = from_pyg([Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]))])
     path = tmp_path / "set.safetensors"
-    graphs.save(path)
+    save(graphs, path)
 
     def change(tensors: dict[str, torch.Tensor], header: dict[str, str]) -> None:
         tensors["col"][0] = 9
@@ -104,7 +104,7 @@ def test_content_is_checked_even_when_the_checksum_fits(tmp_path: Path) -> None:
 
     rewrite(path, change)
     with pytest.raises(DataError, match="that graph has only 2 nodes"):
-        PackedGraphs.load(path)
+        load_packed(path)
 
 
 def test_a_failed_write_leaves_nothing(
@@ -115,5 +115,5 @@ def test_a_failed_write_leaves_nothing(
 
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(DataError, match=r"cannot write .*set: .*No space left on device"):
-        graphs.save(tmp_path / "set")
+        save(graphs, tmp_path / "set")
     assert os.listdir(tmp_path) == []

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
-import os
-import secrets
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,50 +10,39 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.data.forms import PathLike
-from gmpool.data.packed import PackedGraphs, metadata
+from gmpool.atomic_files import PathLike, replacing
+from gmpool.data.dataset import Dataset
+from gmpool.data.packed import PackedGraphs
+from gmpool.data.source import SOURCES, Source
 from gmpool.data.splits import Split
-from gmpool.data.validity import check
 from gmpool.errors import DataError
 
 FORMAT = "gmpool-packed-2"
 _PARTS = ("train", "valid", "test")
 
 
-def content_digest(graphs: PackedGraphs) -> str:
-    """SHA-256 over the metadata and, by field name, each tensor's type, shape and bytes."""
-    state = hashlib.sha256(json.dumps(metadata(graphs), sort_keys=True).encode())
-    for name, tensor in sorted(graphs.tensors().items()):
-        state.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-        state.update(_bytes(tensor))
-    return state.hexdigest()
-
-
-def write(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> None:
-    """Writes the set, and its split where it has one, all or nothing: written, then renamed."""
+def save(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> None:
+    """Writes the set, and its split where it has one, to a safetensors file, all or nothing."""
     from safetensors.torch import save_file
 
-    path = Path(path)
     tensors = {name: tensor.cpu().contiguous() for name, tensor in graphs.tensors().items()}
-    meta = dict(metadata(graphs))
+    meta = dict(graphs.metadata())
     if "graph_names" in meta:  # may be large, and the header of a safetensors file is limited
         tensors["graph_names"] = _from_text(json.dumps(meta.pop("graph_names")))
     if split is not None:
         tensors |= {f"split.{part}": getattr(split, part) for part in _PARTS}
     header = {"format": FORMAT, "digest": graphs.digest, "meta": json.dumps(meta)}
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, temporary, header)
-        os.replace(temporary, path)
+        with replacing(path) as (temporary,):
+            save_file(tensors, temporary, header)
     except Exception as error:  # safetensors has its own class for a full disk
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise DataError(f"cannot write {path}: {error}") from error
 
 
 def read(path: PathLike, verify: bool = True) -> tuple[PackedGraphs, Split | None]:
-    """Memory-maps what ``write`` made; ``verify`` recomputes the digest and checks the content."""
+    """The set and its split. Memory-maps what ``save`` made; ``verify`` recomputes the digest and
+    checks the content.
+    """
     from safetensors import SafetensorError, safe_open
 
     path = Path(path)
@@ -86,13 +71,18 @@ def read(path: PathLike, verify: bool = True) -> tuple[PackedGraphs, Split | Non
                 f"{path}: wrong checksum (expected {header.get('digest')}, found {graphs.digest}); "
                 "the file is damaged: make it again"
             )
-        check(graphs)
+        graphs.validate()
     return graphs, split
+
+
+def load_packed(path: PathLike, verify: bool = True) -> PackedGraphs:
+    """The set alone; see :func:`read`."""
+    return read(path, verify)[0]
 
 
 def _rebuild(tensors: dict[str, Tensor], meta: dict[str, Any]) -> tuple[PackedGraphs, Split | None]:
     if "graph_names" in tensors:
-        meta["graph_names"] = json.loads(_bytes(tensors.pop("graph_names")))
+        meta["graph_names"] = json.loads(tensors.pop("graph_names").numpy().tobytes())
     parts = {part: tensors.pop(f"split.{part}", None) for part in _PARTS}
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta.items()}
     values |= tensors
@@ -110,5 +100,11 @@ def _from_text(text: str) -> Tensor:
     return torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
 
 
-def _bytes(tensor: Tensor) -> bytes:
-    return tensor.detach().cpu().contiguous().numpy().tobytes()
+def _load(path: str, root: PathLike | None) -> Dataset:
+    graphs, split = read(path)
+    return Dataset.of(graphs, None if split is None else (split,))
+
+
+SOURCES.register("packed")(
+    Source(load=_load, accepts=lambda path: path.suffix == ".safetensors", files=".safetensors")
+)

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import shutil
+import sys
+import urllib.error
+import zipfile
+from pathlib import Path
+
+import pytest
+from small_tu import write_tu
+
+from gmpool.data import CATALOGUE, Entry, card, load, stratified_folds
+from gmpool.data.sources.catalogue import names_of
+from gmpool.data.sources.find_file import sha256
+from gmpool.data.sources.tu_sets import find_tu_set, load_tu_set
+from gmpool.errors import DataError
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise urllib.error.URLError("no network")
+
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", names_of("tu"))
+def test_tu_sets(name: str, data_root: Path) -> None:
+    entry = CATALOGUE[name]
+    data = load(name, data_root)
+    assert data.name == data.graphs.name == name
+    assert (len(data.graphs), data.graphs.num_outputs) == (entry.graphs, entry.outputs)
+    assert data.graphs.num_nodes == entry.nodes
+    assert data.digest == entry.content == card(name).digest
+    assert tuple(fold.digest for fold in data.folds) == card(name).split_digests
+    assert len(data.folds) == card(name).folds == 10
+    assert data.metric == "accuracy"
+
+
+def test_the_order_of_places(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [tmp_path / "root", tmp_path / "env", own_cache]
+    for place in places:
+        place.mkdir(parents=True)
+        (place / "DD.zip").touch()
+    monkeypatch.setenv("GMPOOL_DATA", str(places[1]))
+    assert find_tu_set("DD", places[0]) == places[0] / "DD.zip"
+    (places[1] / "DD.zip").unlink()
+    assert find_tu_set("DD") == own_cache / "DD.zip"
+    folder = places[1] / "DD" / "raw"
+    folder.mkdir(parents=True)
+    (folder / "DD_A.txt").touch()
+    assert find_tu_set("DD") == folder
+
+
+@pytest.mark.usefixtures("offline")
+def test_missing_files_say_what_to_put_where(tmp_path: Path, own_cache: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        find_tu_set("COLLAB", tmp_path)
+    text = str(caught.value)
+    assert "COLLAB_packed.npz or COLLAB.zip" in text
+    assert "no network" in text
+    assert f"put it into one of: {tmp_path}, {own_cache}" in text
+
+
+@pytest.mark.usefixtures("offline")
+def test_mutag_comes_with_grakel(monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("grakel") is None:
+        pytest.skip("grakel is not installed")
+    monkeypatch.delitem(sys.modules, "grakel", raising=False)
+    assert find_tu_set("MUTAG").parts[-4:] == ("grakel", "tests", "data", "MUTAG")
+    assert "grakel" not in sys.modules
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(DataError, match=r"no file MUTAG\.zip"):
+        find_tu_set("MUTAG")
+
+
+def test_what_is_nowhere_is_downloaded(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(url: str, timeout: float) -> io.BytesIO:
+        asked.append(url)
+        return io.BytesIO(b"zip bytes")
+
+    monkeypatch.setattr("urllib.request.urlopen", answer)
+    assert find_tu_set("DD").read_bytes() == b"zip bytes"
+    assert asked == ["https://www.chrsmrrs.com/graphkerneldatasets/DD.zip"]
+    assert find_tu_set("DD") == own_cache / "DD.zip"
+    assert len(asked) == 1
+
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise ConnectionResetError("reset by peer")
+
+    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: Broken())
+    with pytest.raises(DataError, match="reset by peer"):
+        find_tu_set("PROTEINS")
+    assert os.listdir(own_cache) == ["DD.zip"]
+
+
+def test_mutag_from_grakel_is_verified_by_content() -> None:
+    if importlib.util.find_spec("grakel") is None:
+        pytest.skip("grakel is not installed")
+    data = load("MUTAG")
+    assert data.graphs.digest == CATALOGUE["MUTAG"].content
+
+
+@pytest.mark.data
+def test_other_bytes_are_accepted_only_with_the_same_graphs(
+    data_root: Path, tmp_path: Path
+) -> None:
+    def repack(change: bytes | None) -> Path:
+        with (
+            zipfile.ZipFile(data_root / "MUTAG.zip") as old,
+            zipfile.ZipFile(tmp_path / "MUTAG.zip", "w") as new,
+        ):
+            for entry in old.namelist():
+                data = old.read(entry)
+                if change and entry.endswith("node_labels.txt"):
+                    data = change + data[1:]
+                new.writestr(entry, data)
+        return tmp_path
+
+    assert len(load("MUTAG", repack(None)).graphs) == 188
+    with pytest.raises(DataError, match=r"MUTAG\.zip: wrong checksum \(expected content .*delete"):
+        load("MUTAG", repack(b"3"))
+
+
+@pytest.mark.data
+def test_wrong_checksum(data_root: Path, tmp_path: Path) -> None:
+    name, file = "COLLAB", "COLLAB_packed.npz"
+    shutil.copyfile(data_root / file, tmp_path / file)
+    with (tmp_path / file).open("ab") as out:
+        out.write(b"x")
+    expected = CATALOGUE[name].files[file]
+    with pytest.raises(DataError, match=rf"{file}: wrong checksum \(expected {expected}, found"):
+        load_tu_set(name, tmp_path)
+
+
+NEW = Entry("tu", "a set that a user adds", graphs=30, nodes=90, outputs=2)
+
+
+@pytest.fixture
+def new_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a set NEW that is one entry of the catalogue, of which little is known."""
+    monkeypatch.setitem(CATALOGUE, "NEW", NEW)
+    folder = write_tu(tmp_path / "root" / "NEW", "NEW", graphs=30, nodes=3)
+    with zipfile.ZipFile(tmp_path / "root" / "NEW.zip", "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, f"NEW/{file.name}")
+    return tmp_path / "root"
+
+
+def test_a_new_set_is_one_entry(new_set: Path) -> None:
+    data = load("NEW", str(new_set))
+    assert (data.name, len(data), data.metric) == ("NEW", 30, "accuracy")
+    assert data.graphs.y is not None
+    want = [fold.digest for fold in stratified_folds(data.graphs.y, 10)]
+    assert [fold.digest for fold in data.folds] == want
+    known = card("NEW")
+    assert (known.digest, known.split_digests, known.folds) == (None, None, 10)
+    assert (known.nodes, known.labelled) == (data.graphs.num_nodes, True)
+    shutil.rmtree(new_set / "NEW")
+    assert load("NEW", new_set).digest == data.digest
+    (new_set / "NEW.zip").write_text("no zip")
+    with pytest.raises(DataError, match="not a readable zip file"):
+        load("NEW", new_set)
+
+
+def test_what_an_entry_knows_is_verified(new_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest, file = load("NEW", new_set).digest, sha256(new_set / "NEW.zip")
+    for known, fits in (
+        ({"files": {"NEW.zip": file}}, True),
+        ({"files": {"NEW.zip": "0" * 64}}, False),
+        ({"content": digest}, True),
+        ({"content": "0" * 64}, False),
+        ({"files": {"NEW.zip": "0" * 64}, "content": digest}, True),
+    ):
+        entry = Entry("tu", "", graphs=30, nodes=90, outputs=2, **known)
+        monkeypatch.setitem(CATALOGUE, "NEW", entry)
+        if fits:
+            assert load("NEW", new_set).digest == digest
+        else:
+            with pytest.raises(DataError, match=r"NEW\.zip: wrong checksum"):
+                load("NEW", new_set)
