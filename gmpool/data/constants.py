@@ -14,9 +14,6 @@ from gmpool.data.bond_kinds import BondKinds, find_bond_kinds
 from gmpool.data.compressed_rows import Rows, features, gcn_normalised, is_symmetric, transpose
 from gmpool.data.packed_fields import PackedFields
 
-if TYPE_CHECKING:
-    from gmpool.pool.haarpool.chain import Chain
-
 DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32
 
 
@@ -86,27 +83,10 @@ class PackedConstants(PackedFields):
             return None
         return pack_bits(self)
 
-    @cached_property
-    def _chains(self) -> dict[tuple[int, torch.device], Chain]:
-        """Chains made so far; copies of the set on other devices share them."""
-        return {}
-
-    def chain(self, levels: int) -> Chain:
-        """Clusterings of every graph, down to one node; see :mod:`gmpool.pool.haarpool.chain`."""
-        from gmpool.pool.haarpool.chain_cache import cached_chain
-
-        home, here = (levels, torch.device("cpu")), (levels, self.device)
-        if home not in self._chains:
-            self._chains[home] = cached_chain(self, levels)
-        if here not in self._chains:
-            self._chains[here] = tuple(level.to(self.device) for level in self._chains[home])
-        return self._chains[here]
-
     def to(self, device: torch.device | str) -> Self:
         """The same set on another device; batches are then made there."""
         tensors: dict[str, Any] = {k: v.to(device) for k, v in self.tensors().items()}
         moved = replace(self, **tensors)
-        moved.__dict__["_chains"] = self._chains
         for known in ("symmetric", "digest"):  # content, not place: no need to compute them again
             if known in self.__dict__:
                 moved.__dict__[known] = self.__dict__[known]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeGuard
+from typing import ClassVar, Protocol, TypeGuard
 
 import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import CoarseEdges, Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.one_hot import OneHot
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.add_bias import add_bias, affine
 
-AnyEdges = Edges | CoarseEdges
 ConvFactory = Callable[[int, int], nn.Module]
 
 
@@ -46,6 +45,8 @@ class GCNConv(nn.Module):
     x [N, in_dim] -> [N, out_dim]
     """
 
+    reads: ClassVar[frozenset[str]] = frozenset({"gcn"})
+
     def __init__(self, in_dim: int, out_dim: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(out_dim, in_dim))
@@ -53,9 +54,7 @@ class GCNConv(nn.Module):
         nn.init.xavier_uniform_(self.weight)
 
     def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> list[Tensor]:
-        if isinstance(x, Columns) and isinstance(edges, Edges):
-            return x.gcn(edges)
-        return [edges.gcn.matmul(plain(x))]
+        return x.gcn(edges) if isinstance(x, Columns) else [edges.gcn.matmul(x)]
 
     @property
     def propagates_first(self) -> bool:
@@ -93,6 +92,8 @@ class IdentityConv(nn.Linear):
 class GINConv(nn.Module):
     """MLP((1 + ε) x_i + Σ_j x_j) with two layers (Xu et al., 2019). x [N, in] -> [N, out]"""
 
+    reads: ClassVar[frozenset[str]] = frozenset({"plain"})
+
     def __init__(self, in_dim: int, out_dim: int, *, eps: float = 0.0) -> None:
         super().__init__()
         self.eps = eps
@@ -108,6 +109,8 @@ class ForeignConv(nn.Module):
 
     `third` is edge_attr where the batch has it, else edge_weight, else it is left out.
     """
+
+    reads: ClassVar[frozenset[str]] = frozenset({"edge_index", "edge_attr", "edge_weight"})
 
     def __init__(self, conv: nn.Module) -> None:
         super().__init__()

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Edges
-from gmpool.nn.conv import AnyEdges, ConvFactory
+from gmpool.graph.edges import AnyEdges, Edges
+from gmpool.nn.conv import ConvFactory
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.method import GraphSizes
@@ -121,6 +121,10 @@ class GraphMultisetTransformer(nn.Module):
         linear = final_linear or width != hidden_dim
         self.final = nn.Linear(width, hidden_dim) if linear else nn.Identity()
 
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset({"plain"}) if self.later_adjacency == "coarsened" else frozenset()
+
     @classmethod
     def from_preset(
         cls, preset: str, in_dim: int, hidden_dim: int, **options: Any
@@ -149,7 +153,7 @@ class GraphMultisetTransformer(nn.Module):
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         batch_size: int | None = None,
         *,
@@ -158,7 +162,7 @@ class GraphMultisetTransformer(nn.Module):
     ) -> Tensor:
         """x [N, in_dim], edge_index [2, E], batch [N] -> [B, hidden_dim]"""
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges: AnyEdges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         rows: Tensor | Columns = x  # [N, D] while ragged, [B, K, D] from the first pooling on
         last = len(self.blocks) - 1
         for i, block in enumerate(self.blocks):
@@ -179,7 +183,7 @@ class GraphMultisetTransformer(nn.Module):
     def assign(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         batch_size: int | None = None,
         *,

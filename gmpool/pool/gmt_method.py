@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gmpool.errors import unknown
 from gmpool.graph.columns import Columns
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
 from gmpool.pool.method import METHODS, GraphSizes, Method
@@ -77,7 +77,7 @@ class GMTMethod(Method):
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
         edge_attr: Tensor | None = None,

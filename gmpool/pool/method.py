@@ -14,7 +14,8 @@ Its keyword-only constructor arguments, other than sizes, are its options. Its c
     chain      likewise along a chain of clusterings that was made from the graphs beforehand
     kernel     no network: a classical method
 
-and `fixed_shapes = False` says that the shapes inside depend on the data, so that replicas of it
+`reads` says which forms of the edges it asks for itself (`gmpool.graph.reads`); and
+`fixed_shapes = False` says that the shapes inside depend on the data, so that replicas of it
 cannot be stacked. How many rows a method keeps may depend on the sizes of the graphs, as long as a
 bound follows from shapes (`gmpool.ops.selection`).
 """
@@ -30,7 +31,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges, Edges
 from gmpool.ops.segment import Segments
 from gmpool.pool.pooled import Pooled
 from gmpool.registry import Registry
@@ -94,10 +95,15 @@ class Method(nn.Module):
     fixed_shapes: ClassVar[bool] = True
     out_dim: int
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """Nothing, unless a method says more."""
+        return frozenset()
+
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
         edge_attr: Tensor | None = None,
@@ -106,11 +112,10 @@ class Method(nn.Module):
         """x [N, D], edge_index [2, E], batch [N]; or Edges and Segments made before."""
         x = plain(x)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        if isinstance(edge_index, (Tensor, Edges)):
-            edge_index = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
-        return self.pool(x, edge_index, segments)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
+        return self.pool(x, edges, segments)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """What the method does with the nodes x [N, D] of a batch."""
         raise NotImplementedError
 

@@ -13,7 +13,6 @@ from torch.autograd import gradcheck, gradgradcheck
 from gmpool.data import GraphBatch
 from gmpool.data.pack import pack
 from gmpool.graph.batch_edges import BatchEdges
-from gmpool.graph.dense_adjacency import DenseAdjacency, EntriesNotKept
 from gmpool.ops.dense_graphs import dense_product, dense_product_reference
 
 WHICH = pytest.mark.parametrize("normalised", [False, True], ids=["plain", "gcn"])
@@ -111,13 +110,6 @@ def test_half_precision_is_summed_in_float32() -> None:
     torch.testing.assert_close(y.double(), exact, atol=0.01, rtol=0.01)
 
 
-def test_no_entries_are_kept() -> None:
-    graphs, scale = graphs_of(dense_set([3]), [0])
-    matrix = DenseAdjacency(graphs, scale)
-    assert matrix.transposed is matrix
-    for name in ("pattern", "weight"):
-        with pytest.raises(EntriesNotKept):
-            getattr(matrix, name)
 
 
 def test_without_nodes_or_columns() -> None:

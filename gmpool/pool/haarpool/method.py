@@ -16,7 +16,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges, Edges
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import spmm
 from gmpool.pool.haarpool.chain_edges import chain_step
@@ -29,6 +29,7 @@ class HaarPool(Method):
     """HaarPool: compresses nodes by Haar bases of a fixed chain of spectral clusterings."""
 
     architecture = "chain"
+    reads = frozenset({"batch"})
     fixed_shapes = False
 
     def __init__(self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None) -> None:
@@ -38,7 +39,7 @@ class HaarPool(Method):
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
         edge_attr: Tensor | None = None,

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from gmpool.data.fixed_batch import FixedBatch
 from gmpool.errors import UserError, unknown
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.one_hot import OneHot
 from gmpool.nn.conv import GCNConv
 from gmpool.nn.encoder import Encoder
@@ -68,6 +68,11 @@ class Autoencoder(Supervised):
         widths = [config.hidden_dim] * config.decoder_layers + [shape.num_features]
         self.decoder = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """A is wanted where it is rebuilt."""
+        return frozenset({"plain"}) if self.config.objective == "a" else frozenset()
+
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """(scores of categories or numbers [N, F], or the errors of A per graph [B, 1];
         auxiliary losses by name)"""
@@ -88,7 +93,7 @@ class Autoencoder(Supervised):
         x = self._decode(compressed, edges, segments)
         return Reconstruction(x, compressed.adjacency_errors(edges, segments), compressed)
 
-    def _compress(self, batch: Batch, edges: Edges, segments: Segments) -> Compressed:
+    def _compress(self, batch: Batch, edges: AnyEdges, segments: Segments) -> Compressed:
         last = self.encoder(self._features(batch), edges).blocks[-1]  # [N, D]; no jumping knowledge
         compressed: Compressed = self.compression(last, edges, segments, batch.ids)
         return compressed
@@ -101,7 +106,7 @@ class Autoencoder(Supervised):
             return OneHot(_categories(batch), self.shape.num_features)
         return batch.x
 
-    def _decode(self, compressed: Compressed, edges: Edges, segments: Segments) -> Tensor:
+    def _decode(self, compressed: Compressed, edges: AnyEdges, segments: Segments) -> Tensor:
         """-> [N, F]"""
         first, *later = self.decoder
         assert isinstance(first, GCNConv)
