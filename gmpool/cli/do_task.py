@@ -147,7 +147,7 @@ def _do(
 
 
 def _lines(task: Task, own: dict[str, Any], settings: dict[str, str]) -> list[dict[str, Any]]:
-    """The options of each line: every combination of the values that the task's flags were given."""
+    """The options of each line: all combinations of values that the task's flags were given."""
     flags = [flag for flag in task.flags if flag.to == "lines"]
     for flag in flags:
         if flag.name in settings:

@@ -44,18 +44,16 @@ def predict(
         skip_bad_rows=skip_bad_rows,
     )
     say_left_out(found.skipped)
-    count = 0
     try:
         with _csv_target(output) as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(found.columns)
-            for count, row in enumerate(found.rows, start=1):
-                writer.writerow(row)
+            writer.writerows(found.rows)
     except OSError as error:
         target = output or "standard output"
         raise UserError(f"the predictions could not be written to {target}: {error}") from error
     if output is not None:
-        say(f"{count} predictions: {output}")
+        say(f"{len(found.rows)} predictions: {output}")
 
 
 @contextmanager

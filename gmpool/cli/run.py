@@ -37,7 +37,7 @@ from gmpool.engine.plan import Plan, read_plan
 from gmpool.engine.provenance import device_name
 from gmpool.engine.run_jobs import Failure, run_plan
 from gmpool.engine.store import RunStore
-from gmpool.report.durations import duration
+from gmpool.report.number_text import duration
 
 
 def run(

@@ -81,9 +81,10 @@ def run_jobs(
                 keep.take(job, run, done)
             if watcher:
                 watcher.run_finished(job, run, done.row, reused=False)
-    for job in jobs if failures is not None else ():
-        if mine := failed.get(id(job)):
-            failures.append(Failure(job, len(mine), mine[0][1], mine[0][0]))
+    if failures is not None:
+        for job in jobs:
+            if mine := failed.get(id(job)):
+                failures.append(Failure(job, len(mine), mine[0][1], mine[0][0]))
     return [finished[run.key] for job in jobs for run in job.runs if run.key in finished]
 
 

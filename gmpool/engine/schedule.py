@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-def cosine_with_warmup(step: int, *, warmup: int, total: float) -> float:
+def cosine_with_warmup(step: int, *, warmup: float, total: float) -> float:
     """Factor of the learning rate at a step: linear from 0 to 1, then half a cosine to 0, which
     for a total of infinity stays at 1."""
     if step < warmup:

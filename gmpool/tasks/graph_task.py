@@ -42,8 +42,8 @@ class GraphTask(Task):
         return dataset.graphs.mean_nodes
 
     def cannot_stack(self, dataset: Dataset, model: Any) -> str | None:
-        method = METHODS[model.method] if model.method in METHODS else None
-        if method is not None and not method.has_fixed_shapes(model.pool):
+        known = model.method in METHODS
+        if known and not METHODS[model.method].has_fixed_shapes(model.pool):
             return f"the shapes of {model.method} depend on the data"
         if not dataset.graphs.symmetric or dataset.graphs.edge_weight is not None:
             return f"{dataset.name} has directed or weighted edges"

@@ -247,8 +247,8 @@ class Predictions(NamedTuple):
     """A table of predictions, one row per example."""
 
     columns: list[str]
-    rows: Iterator[list[str]]
-    skipped: Sequence[str] = ()
+    rows: Sequence[list[str]]
+    skipped: tuple[str, ...] = ()
 
 
 def task_of(family: str, method: str) -> Task:

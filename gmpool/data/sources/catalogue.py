@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gmpool.data.splits import published_folds, ten_folds
 from gmpool.errors import unknown
@@ -39,34 +39,28 @@ class Entry:
         return round(self.nodes / self.graphs, 2)
 
 
-@dataclass(frozen=True)
-class Card:
-    """What is known of a named dataset without having its files."""
+class Card(NamedTuple):
+    """What is known of a dataset, with a name or not, without its graphs at hand."""
 
     name: str
-    digest: str | None
+    digest: str
     """``Dataset.digest``."""
-    split_digests: tuple[str, ...] | None
+    split_digests: tuple[str, ...]
     """``Split.digest`` of each fold."""
-    folds: int
+    graphs: int
     nodes: int
-    labelled: bool
+    """Of all graphs together."""
 
 
-def card(name: str) -> Card:
-    """What the catalogue knows of a set; digests that it does not know are None."""
+def card(name: str) -> Card | None:
+    """What the catalogue knows of a set; None where it does not know its content or its splits."""
     if name not in CATALOGUE:
         raise unknown("dataset", name, CATALOGUE)
     entry = CATALOGUE[name]
     splits = _published_digests(name) if entry.kind == "tu" else (entry.split,)
-    return Card(
-        name,
-        entry.content or None,
-        splits if all(splits) and splits else None,
-        10 if entry.kind == "tu" else 1,
-        entry.nodes,
-        entry.outputs > 0,
-    )
+    if not (entry.content and splits and all(splits)):
+        return None
+    return Card(name, entry.content, splits, entry.graphs, entry.nodes)
 
 
 @cache

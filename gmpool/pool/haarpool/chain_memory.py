@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from gmpool.data.packed import PackedGraphs
+from gmpool.data.constants import PackedConstants
 from gmpool.pool.haarpool.chain import Chain
 from gmpool.pool.haarpool.chain_cache import cached_chain
 
@@ -13,7 +13,7 @@ MOST = 8
 _made: dict[tuple[str, int, torch.device], Chain] = {}
 
 
-def chain_of(graphs: PackedGraphs, levels: int) -> Chain:
+def chain_of(graphs: PackedConstants, levels: int) -> Chain:
     """The chain of a set, where the set lies; its copies on other devices share what was made."""
     home, here = ((graphs.digest, levels, d) for d in (torch.device("cpu"), graphs.device))
     if here not in _made:

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gmpool.config import ModelConfig
 from gmpool.errors import UserError
 from gmpool.graph.edges import AnyEdges
 from gmpool.nn.conv import make_conv
@@ -25,6 +24,7 @@ from gmpool.ops.segment import Segments, segment_max, segment_mean
 from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes
 from gmpool.pool.pooled import Pooled
+from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.shape import DataShape
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +49,12 @@ def predictions(
     names = graphs.graph_names or [str(i) for i in range(graphs.num_graphs)]
     classes = model.shape.class_names if model.shape.task == "multiclass" else ()
 
-    def rows() -> Iterator[list[str]]:
-        for name, row in zip(names, scores.tolist(), strict=True):
-            best = [classes[row.index(max(row))]] if classes else []
-            yield [name, *best, *(f"{value:.6g}" for value in row)]
-
+    rows = []
+    for name, row in zip(names, scores.tolist(), strict=True):
+        best = [classes[row.index(max(row))]] if classes else []
+        rows.append([name, *best, *(f"{value:.6g}" for value in row)])
     columns = ["graph", *(["class"] if classes else []), *prediction_columns(model)]
-    return Predictions(columns, rows(), skipped)
+    return Predictions(columns, rows, skipped)
 
 
 def new_graphs(

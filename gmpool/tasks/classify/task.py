@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gmpool.config import TrainConfig
 from gmpool.data import CATALOGUE, Card, Dataset, load, load_table
@@ -37,14 +37,14 @@ class Classify(GraphTask):
     """A network from nodes to graph vectors by a pooling method, and a classifier."""
 
     name = family = "classify"
-    verb = "train"
+    verb: ClassVar[str | None] = "train"
     help = "Cross-validate pooling methods on a dataset; finished runs are not done again."
     flags = (
         *TABLE_FLAGS,
-        Flag("label", str, "CSV: a label column; may be repeated.", repeat=True),
+        Flag("label", str, "CSV: a label column.", repeat=True),
         Flag("task", str, "CSV: multiclass, binary or regression; default inferred."),
     )
-    plan_keys = {
+    plan_keys: ClassVar[Mapping[str, Key]] = {
         "paper": one_of("test", "valid", "ablation", "leaderboard"),
         "part": one_of("test", "valid"),
         "folds": FOLDS,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gmpool.data import Card, Dataset, Split
 from gmpool.data.sources.generated import PAPER_GRAPHS
@@ -56,8 +56,11 @@ class Reconstruct(GraphTask):
              short="p"),
         *TABLE_FLAGS,
     )  # fmt: skip
-    plan_keys = {"ratios": SHARES, "objectives": WORDS}
-    varied = {"ratios": ("ratio", "{:.0%}"), "objectives": ("objective", "min {}")}
+    plan_keys: ClassVar[Mapping[str, Key]] = {"ratios": SHARES, "objectives": WORDS}
+    varied: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "ratios": ("ratio", "{:.0%}"),
+        "objectives": ("objective", "min {}"),
+    }
     at_once = None
     draws_models = True
     model_config = AutoencoderConfig

@@ -22,7 +22,7 @@ class WLKernel(Classify):
     """Stands beside the networks of classification, with their data, splits and tables."""
 
     name = "wl-kernel"
-    verb: ClassVar[None] = None
+    verb = None
 
     def methods(self) -> Sequence[str]:
         return [NAME]
