@@ -1,56 +1,49 @@
-"""Tables as text, printed or written to a file, in the form that was asked for."""
+"""Tables and pictures, printed or written to files, in the form that was asked for."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Mapping
-from enum import StrEnum
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-from rich.console import Console, RenderableType
 
 from gmpool.cli.console import out, say
 from gmpool.errors import UserError
+from gmpool.report.grid import Grid, Picture
+from gmpool.report.render import FORMS, render
+from gmpool.report.render.terminal import terminal
 
 
-class Format(StrEnum):
-    terminal = "terminal"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    json = "json"
-    html = "html"
+def form_of(to: Path | None, form: str | None = None) -> str:
+    """What was asked for, or what the file's name says."""
+    if form is not None:
+        FORMS[form]  # an unknown one raises
+        return form
+    suffixes = {FORMS[name].suffix: name for name in FORMS}
+    if to is not None and to.suffix not in suffixes:
+        raise UserError(f"--out ends in {', '.join(suffixes)}, got {to}; or say --format")
+    return "terminal" if to is None else suffixes[to.suffix]
 
 
-SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".html": "html"}
-Makers = Mapping[Format, Callable[[], str]]
-
-
-def format_of(to: Path | None) -> Format:
-    if to is None:
-        return Format.terminal
-    if to.suffix not in SUFFIXES:
-        raise UserError(f"--out ends in {', '.join(SUFFIXES)}, got {to}; or say --format")
-    return Format(SUFFIXES[to.suffix])
-
-
-def write(
-    makers: Makers, terminal: Callable[[int], RenderableType], wanted: Format, to: Path | None
-) -> None:
-    """Print the table, or write it to a file and say so."""
-    if wanted is Format.terminal and to is None:
-        out.print(terminal(out.width))
+def write(grids: Sequence[Grid], form: str, to: Path | None, *, title: str = "") -> None:
+    """Print the grids, or write them to a file and say so."""
+    if form == "terminal" and to is None:
+        out.print(terminal(grids, out.width))
         return
-    if wanted is Format.terminal:
-        text = io.StringIO()
-        Console(file=text, width=200).print(terminal(200))
-        made = text.getvalue()
-    else:
-        made = makers[wanted]()
+    made = render(form, grids, title=title, command=shlex.join(["gmpool", *sys.argv[1:]]))
     if to is None:
         print(made, end="")
-        return
-    save(to, made.encode())
+    else:
+        save(to, made.encode())
+
+
+def save_pictures(pictures: Iterable[Picture], folder: Path) -> None:
+    for picture in pictures:
+        png = picture.draw()
+        if png is None:
+            say(picture.note)
+        else:
+            save(folder / picture.file, png)
 
 
 def save(path: Path, content: bytes) -> None:

@@ -26,14 +26,18 @@ from gmpool.cli.console import err, out, say, say_left_out
 from gmpool.cli.progress import ProgressBars
 from gmpool.cli.resumable import resumable
 from gmpool.data import Dataset
+from gmpool.engine.checkpoint import load_autoencoder
 from gmpool.engine.reconstructions import ReconstructJob, run_reconstructions
-from gmpool.engine.store import Row, RunStore
+from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.options import parse_value
+from gmpool.record import Row
+from gmpool.report.render import render
+from gmpool.report.render.terminal import terminal
 from gmpool.tasks.reconstruct.data import reconstruct_data
 from gmpool.tasks.reconstruct.pictures import pictures
 from gmpool.tasks.reconstruct.scores import Tally, tallies
-from gmpool.tasks.reconstruct.table import as_json, terminal
+from gmpool.tasks.reconstruct.table import grids
 
 
 def reconstruct(
@@ -124,7 +128,7 @@ def reconstruct(
         ProgressBars(err, len(keys)) as bars,
         resumable(runs, len(keys), lambda finished: sum(key in finished for key in keys)),
     ):
-        rows = run_reconstructions(
+        found = run_reconstructions(
             jobs,
             runs,
             device=device,
@@ -133,16 +137,22 @@ def reconstruct(
             workers=processes,
             keep_models=to / "models",
         )
+    rows = [Row.from_json(row) for row in found]
     tallied = tallies(rows, seeds=seeds)
     _draw(rows, tallied, chosen, to)
     if json_:
-        print(as_json(tallied))
+        print(render("json", grids(tallied)), end="")
     else:
-        out.print(terminal(tallied, out.width))
+        out.print(terminal(grids(tallied, rows), out.width))
 
 
 def _draw(rows: list[Row], tallied: list[Tally], chosen: Dataset, folder: Path) -> None:
-    made = pictures(rows, tallied, {chosen.name: chosen}, folder / "models")
+    models = folder / "models"
+    kept = [row for row in rows if (models / row.key).is_dir()]
+    drawn = pictures(
+        kept, tallied, {chosen.name: chosen}, lambda row: load_autoencoder(models / row.key)[0]
+    )
+    made = {picture.file: png for picture in drawn if (png := picture.draw()) is not None}
     try:
         write_atomically({folder / name: content for name, content in made.items()})
     except OSError as error:

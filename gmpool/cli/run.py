@@ -35,7 +35,7 @@ from gmpool.engine.provenance import device_name
 from gmpool.engine.run_plan import Failure, run_cells
 from gmpool.engine.store import Row, RunStore
 from gmpool.errors import UserError, unknown
-from gmpool.report.tables import duration
+from gmpool.report.number_text import duration
 
 
 def run(

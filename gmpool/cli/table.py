@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,19 +11,18 @@ from typing import Annotated
 import typer
 
 from gmpool.cli.arguments import JsonFlag
-from gmpool.cli.console import say
-from gmpool.cli.output import Format, Makers, format_of, save, write
+from gmpool.cli.output import form_of, save_pictures, write
 from gmpool.cli.table_reconstruct import of_plan, show_reconstructions
 from gmpool.engine.plan import Plan, read_plan, shipped_plans
-from gmpool.engine.store import Row, RunStore
+from gmpool.engine.store import Row as JsonRow
+from gmpool.engine.store import RunStore
 from gmpool.errors import UserError, unknown
-from gmpool.report import comparison_data, grid_text, tables
-from gmpool.report.comparison import Comparison, compare
-from gmpool.report.comparison_page import comparison_page
-from gmpool.report.latex import latex, latex_summaries
-from gmpool.report.page import html
-from gmpool.report.plots import critical_differences, intervals, no_diagram
-from gmpool.report.summary import summarise
+from gmpool.record import Row
+from gmpool.report.comparison import Cell, compare
+from gmpool.report.comparison_grid import comparison_grid
+from gmpool.report.grid import Grid
+from gmpool.report.recorded import rows_of_cells
+from gmpool.report.summary import summarise, summary_grid, summary_title
 
 RUNS = Path("runs")
 
@@ -44,11 +43,14 @@ def table(
         list[str] | None, typer.Option(help="Only these methods, or lines of a plan.")
     ] = None,
     format_: Annotated[
-        Format | None, typer.Option("--format", help="How to print it; default terminal.")
+        str | None,
+        typer.Option(
+            "--format", help="terminal, markdown, latex, csv, json or html; default terminal."
+        ),
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option("--out", help="Write to this .md, .tex, .csv, .json or .html file."),
+        typer.Option("--out", help="Write to this .md, .tex, .csv, .json, .html or .txt file."),
     ] = None,
     plots: Annotated[
         Path | None, typer.Option(help="With a plan: write its pictures to this folder.")
@@ -56,7 +58,7 @@ def table(
     json_: JsonFlag = False,
 ) -> None:
     """Show recorded runs beside the paper's numbers: all of a store, or a plan with its tests."""
-    wanted = Format.json if json_ else format_ or format_of(to)
+    wanted = form_of(to, "json" if json_ else format_)
     if _is_plan(what):
         plan = _part_of(read_plan(what), dataset or [], method or [])
         if plan.task == "reconstruct":
@@ -65,10 +67,10 @@ def table(
                 raise _nothing(what, store or [])
             show_reconstructions(rows, _open((store or [RUNS])[0]), wanted, to, plots, plan.seeds)
             return
-        compared = _compared(what, plan, store or [])
-        write(_of_plan(compared), lambda w: grid_text.terminal(compared, w), wanted, to)
+        grid = _compared(what, plan, store or [])
+        write([grid], wanted, to)
         if plots is not None:
-            _draw(compared, plots)
+            save_pictures(grid.pictures, plots)
         return
     for flag, given in (("--store", store), ("--plots", plots)):
         if given:
@@ -77,7 +79,7 @@ def table(
     rebuilt = [row for row in rows if row["task"] == "reconstruct"]
     if rebuilt:
         rows = [row for row in rows if row["task"] != "reconstruct"]
-        if rows and wanted is not Format.terminal:
+        if rows and wanted != "terminal":
             raise UserError(
                 f"{what} holds runs of two tasks, which are no one {wanted} table; name the sets "
                 f"of one with --dataset"
@@ -85,19 +87,18 @@ def table(
         show_reconstructions(rebuilt, _open(Path(what)), wanted, None if rows else to)
         if not rows:
             return
-    summaries = summarise(rows)
-    makers = {
-        Format.markdown: lambda: tables.markdown(summaries),
-        Format.latex: lambda: latex_summaries(summaries),
-        Format.csv: lambda: tables.as_csv(summaries),
-        Format.json: lambda: tables.as_json(summaries) + "\n",
-        Format.html: lambda: html(rows, command=_command()),
-    }
-    write(makers, lambda width: tables.terminal(summaries, width), wanted, to)
+    summaries = summarise(typed(rows))
+    write([summary_grid(summaries)], wanted, to, title=summary_title(summaries))
 
 
-def _command() -> str:
-    return shlex.join(["gmpool", *sys.argv[1:]])
+def typed(rows: Iterable[JsonRow]) -> list[Row]:
+    made = []
+    for row in rows:
+        try:
+            made.append(Row.from_json(row))
+        except ValueError as error:
+            raise UserError(f"the row {row['key']} cannot be read: {error}") from error
+    return made
 
 
 def _is_plan(what: str) -> bool:
@@ -118,7 +119,7 @@ def _open(store: Path) -> RunStore:
     return RunStore(store.parent, store.name) if store.is_file() else RunStore(store)
 
 
-def _rows(store: Path, datasets: list[str], methods: list[str]) -> list[Row]:
+def _rows(store: Path, datasets: list[str], methods: list[str]) -> list[JsonRow]:
     runs = _open(store)
     rows = [
         row
@@ -131,16 +132,35 @@ def _rows(store: Path, datasets: list[str], methods: list[str]) -> list[Row]:
     return rows
 
 
-def _compared(what: str, plan: Plan, stores: list[Path]) -> Comparison:
-    rows = _all_rows(stores)
-    compared = compare(plan, rows)
-    if not compared.rows or _missing(stores):
+def _compared(what: str, plan: Plan, stores: list[Path]) -> Grid:
+    cells = plan.cells()
+    found = rows_of_cells(cells, typed(_all_rows(stores)))
+    if not any(recorded.rows for recorded in found) or _missing(stores):
         raise _nothing(what, stores)
-    return compared
+    return comparison_grid(
+        compare(
+            [
+                Cell(
+                    cell.line.label,
+                    cell.line.method,
+                    cell.dataset,
+                    cell.runs,
+                    recorded.rows,
+                    recorded.left_out,
+                    bool(cell.line.options),
+                )
+                for cell, recorded in zip(cells, found, strict=True)
+            ],
+            name=plan.name,
+            title=plan.title,
+            part=plan.part,
+            paper=plan.paper,
+        )
+    )
 
 
-def _all_rows(stores: list[Path]) -> list[Row]:
-    rows: dict[str, Row] = {}
+def _all_rows(stores: list[Path]) -> list[JsonRow]:
+    rows: dict[str, JsonRow] = {}
     for store in stores or [RUNS]:
         rows = _open(store).finished() | rows  # of a run in two stores the first counts
     return list(rows.values())
@@ -171,22 +191,3 @@ def _part_of(plan: Plan, datasets: list[str], methods: list[str]) -> Plan:
         datasets=tuple(d for d in plan.datasets if d in datasets or not datasets),
         lines=tuple(x for x in plan.lines if not methods or {x.label, x.method} & set(methods)),
     )
-
-
-def _of_plan(compared: Comparison) -> Makers:
-    return {
-        Format.markdown: lambda: grid_text.markdown(compared),
-        Format.latex: lambda: latex(compared),
-        Format.csv: lambda: comparison_data.as_csv(compared),
-        Format.json: lambda: comparison_data.as_json(compared) + "\n",
-        Format.html: lambda: comparison_page(compared, command=_command()),
-    }
-
-
-def _draw(compared: Comparison, folder: Path) -> None:
-    save(folder / "intervals.png", intervals(compared))
-    diagram = critical_differences(compared)
-    if diagram is None:
-        say(no_diagram(compared))
-    else:
-        save(folder / "critical-difference.png", diagram)

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gmpool.cli.console import say
-from gmpool.cli.output import Format, save, write
+from gmpool.cli.output import save_pictures, write
 from gmpool.data import CATALOGUE, Dataset, load
 from gmpool.data.sources.generated import PAPER_GRAPHS, generate
+from gmpool.engine.checkpoint import load_autoencoder
 from gmpool.engine.plan import Plan
-from gmpool.engine.store import Row, RunStore
+from gmpool.engine.store import Row as JsonRow
+from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
-from gmpool.tasks.reconstruct import table as reconstruction
+from gmpool.record import Row
+from gmpool.report.grid import Picture
 from gmpool.tasks.reconstruct.late_scores import with_molecule_scores
 from gmpool.tasks.reconstruct.pictures import pictures
 from gmpool.tasks.reconstruct.scores import Tally, tallies
+from gmpool.tasks.reconstruct.table import grids
 
 
-def of_plan(plan: Plan, rows: Iterable[Row]) -> list[Row]:
+def of_plan(plan: Plan, rows: Iterable[JsonRow]) -> list[JsonRow]:
     """The rows that are runs of the plan."""
     known = [row for row in rows if row["task"] == "reconstruct"]
     return [row for cell in plan.cells() for row in cell.recorded(known)]
 
 
-def scored(rows: Sequence[Row], store: RunStore) -> list[Row]:
+def scored(rows: Sequence[JsonRow], store: RunStore) -> list[JsonRow]:
     """The rows with chemists' scores, which are made now where the data and RDKit are there."""
     found = list(rows)
     for name in dict.fromkeys(row["dataset"] for row in rows if "predicted" in row):
@@ -49,9 +54,9 @@ def dataset_named(name: str) -> Dataset | None:
 
 
 def show_reconstructions(
-    rows: Sequence[Row],
+    found: Sequence[JsonRow],
     store: RunStore,
-    wanted: Format,
+    wanted: str,
     to: Path | None,
     plots: Path | None = None,
     seeds: int | None = None,
@@ -60,28 +65,23 @@ def show_reconstructions(
 
     seeds: how many each line should have; without it, as many as the one that has most.
     """
-    rows = scored(rows, store)
+    rows = [Row.from_json(row) for row in scored(found, store)]
     tallied = tallies(rows, seeds=seeds)
-    makers = {
-        Format.markdown: lambda: reconstruction.markdown(tallied),
-        Format.latex: lambda: reconstruction.latex(tallied),
-        Format.csv: lambda: reconstruction.as_csv(tallied),
-        Format.json: lambda: reconstruction.as_json(tallied) + "\n",
-    }
-    if wanted is Format.html:
-        raise UserError("tables of reconstructions have no html form; take markdown")
-    write(makers, lambda width: reconstruction.terminal(tallied, width), wanted, to)
+    made = grids(tallied, rows)
+    drawn = _pictures(rows, tallied, store) if plots is not None or wanted == "html" else []
+    made[-1] = replace(made[-1], pictures=drawn)
+    write(made, wanted, to, title="Reconstructions")
     if plots is not None:
-        for name, picture in drawn(rows, tallied, store).items():
-            save(plots / name, picture)
+        save_pictures(drawn, plots)
 
 
-def drawn(rows: Sequence[Row], tallied: Sequence[Tally], store: RunStore) -> dict[str, bytes]:
-    """All pictures that can be made, by file name; what is missing is said."""
+def _pictures(rows: Sequence[Row], tallied: Sequence[Tally], store: RunStore) -> list[Picture]:
+    """All pictures that can be made; what is missing is said."""
     models: Path = store.folder / "models"
-    found = {name: dataset_named(name) for name in dict.fromkeys(row["dataset"] for row in rows)}
-    datasets = {name: data for name, data in found.items() if data is not None}
+    named = {name: dataset_named(name) for name in dict.fromkeys(row.dataset for row in rows)}
+    datasets = {name: data for name, data in named.items() if data is not None}
     if not models.is_dir():
         say(f"{models} is not there, so that clusters and point clouds cannot be drawn; "
             f"gmpool run … --keep-models keeps weights")  # fmt: skip
-    return pictures(rows, tallied, datasets, models)
+    kept = [row for row in rows if (models / row.key).is_dir()]
+    return pictures(kept, tallied, datasets, lambda row: load_autoencoder(models / row.key)[0])

@@ -30,11 +30,13 @@ from gmpool.cli.console import err, out, say, say_left_out
 from gmpool.cli.progress import ProgressBars
 from gmpool.cli.resumable import resumable
 from gmpool.engine.cross_validate import Job, cross_validate
-from gmpool.engine.store import Row, RunStore
+from gmpool.engine.store import Row as JsonRow
+from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
+from gmpool.record import Row
 from gmpool.report.page import write_report
-from gmpool.report.summary import summarise
-from gmpool.report.tables import terminal
+from gmpool.report.render.terminal import terminal
+from gmpool.report.summary import summarise, summary_grid, summary_title
 
 
 def train(
@@ -111,7 +113,7 @@ def train(
         raise UserError(f"--report writes .html or .md, got {report}")
     runs = RunStore(store)
     keys = [spec.key for job in jobs for spec in job.specs()]
-    rows: list[Row] = []
+    rows: list[JsonRow] = []
     with (
         ProgressBars(err, len(keys)) as bars,
         resumable(runs, len(keys), lambda finished: sum(key in finished for key in keys)),
@@ -126,16 +128,17 @@ def train(
                 replicas=together,
                 workers=processes,
             )
-    summaries = summarise(rows)
+    summaries = summarise(map(Row.from_json, rows))
+    grid = summary_grid(summaries)
     if report is not None:
-        write_report(rows, report, command=_command())
+        write_report([grid], report, title=summary_title(summaries), command=_command())
         say(f"report: {report}")
     if save_model is not None:
         say(f"model:  {save_model}")
     if json_:
         print(json.dumps({**summaries[0].to_json(), "store": str(store)}))
     else:
-        out.print(terminal(summaries, out.width))
+        out.print(terminal([grid], out.width))
 
 
 def _command() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gmpool.config import AutoencoderConfig, ReconstructTrainConfig, RunSpec
-from gmpool.data import Dataset, PackedGraphs, Split
+from gmpool.data import Dataset, Split
 from gmpool.engine.checkpoint import save_model
 from gmpool.engine.jobs import Watcher, run_jobs, train_run
 from gmpool.engine.rows import curve_of, run_row
@@ -18,7 +18,7 @@ from gmpool.engine.store import Row, RunStore
 from gmpool.engine.train import Epoch, Trained
 from gmpool.errors import UserError
 from gmpool.tasks.kernel.fit import Fitted
-from gmpool.tasks.reconstruct.chemistry import molecule_scores
+from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
 from gmpool.tasks.reconstruct.data import reconstruct_split
 from gmpool.tasks.reconstruct.model import Autoencoder, metric_name
 from gmpool.tasks.reconstruct.packed_types import pack_predictions
@@ -142,8 +142,3 @@ def run_reconstructions(
         on_trained=None if keep_models is None else keep,
         on_failure=on_failure,
     )
-
-
-def has_molecules(graphs: PackedGraphs) -> bool:
-    """Whether atom types and bonds are known, so that chemists have something to say."""
-    return bool(graphs.node_type_names) and graphs.edge_cat is not None

@@ -6,13 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-HIGHER_IS_BETTER = {
-    "accuracy": True,
-    "roc_auc": True,
-    "rmse": False,
-    "error_x": False,
-    "error_a": False,
-}
+from gmpool.report.metrics import METRICS
+
+HIGHER_IS_BETTER = {name: METRICS[name].higher for name in METRICS}
 
 
 def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from gmpool.data import Dataset
-from gmpool.engine.reconstructions import has_molecules
 from gmpool.engine.store import Row, RunStore
-from gmpool.tasks.reconstruct.chemistry import molecule_scores
+from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
 from gmpool.tasks.reconstruct.data import reconstruct_split
 from gmpool.tasks.reconstruct.packed_types import unpack_predictions
 
