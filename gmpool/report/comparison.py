@@ -1,24 +1,41 @@
-"""The rows of a plan as one comparison: every line on every set, beside the paper, with tests."""
+"""Lines on sets as one comparison: beside the paper, with tests and ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gmpool.engine.cell import Line
-from gmpool.engine.plan import Plan
-from gmpool.engine.store import Row
-from gmpool.report.paper import Published, published, published_count, published_method
-from gmpool.report.recorded import rows_of_cells
-from gmpool.report.score import Score, measured
+from gmpool.record import Row
+from gmpool.report.metrics import METRICS
+from gmpool.report.paper import published, published_count, published_method
+from gmpool.report.score import Score
 from gmpool.report.statistics import (
     average_ranks,
     best_or_comparable,
     critical_difference,
     friedman,
 )
-from gmpool.tasks.metrics import HIGHER_IS_BETTER
+
+Scores = Mapping[tuple[str, str], Score]
+"""By label of the line and set."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One line of a table on one set, and what is recorded of it."""
+
+    label: str
+    """What the table calls the line."""
+    method: str
+    dataset: str
+    asked: int
+    """How many runs there should be."""
+    rows: Sequence[Row]
+    left_out: int = 0
+    """Rows on other data, or other splits, of the same name: they are never mixed."""
+    changed: bool = False
+    """It has options of its own, so that it is not what the paper measured."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +58,24 @@ class Standing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a table of a plan says."""
+    """All that a table of lines and sets says."""
 
-    plan: Plan
-    metrics: dict[str, str]
+    name: str
+    title: str
+    part: str
+    """Which score is compared: test or valid."""
+    paper: str | None
+    """Which of the paper's tables stands beside."""
+    datasets: tuple[str, ...]
+    metrics: Mapping[str, str]
     """Of the sets that have rows."""
-    scores: dict[tuple[str, str], Score]
-    """By label of the line and set; every pair is there."""
+    scores: Scores
+    """Every pair is there."""
     standings: tuple[Standing, ...]
     ranked_on: tuple[str, ...]
     """The sets on which all lines that have scores at all have one."""
-    rows: list[Row]
+    rows: Sequence[Row]
     """Those that are counted."""
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        return self.plan.datasets
 
     @property
     def labels(self) -> list[str]:
@@ -80,77 +99,96 @@ class Comparison:
         return critical_difference(len(self.ranks), len(self.ranked_on))
 
 
-def compare(plan: Plan, rows: Iterable[Row]) -> Comparison:
-    """Rows that are no runs of the plan are passed over."""
-    chosen, lines, cells = plan.datasets, plan.lines, plan.cells()
-    names = [line.label for line in lines]
-    found = rows_of_cells(cells, rows)
-    scores = {(line.label, d): Score(paper=_paper(plan, line, d)) for line in lines for d in chosen}
-    for cell, recorded in zip(cells, found, strict=True):
-        place = cell.line.label, cell.dataset
-        scores[place] = measured(recorded, cell.runs, plan.part, paper=scores[place].paper)
-    metrics = {c.dataset: r.rows[0]["metric"] for c, r in zip(cells, found, strict=True) if r.rows}
-    for dataset, metric in metrics.items():
-        there = {name: s for name in names if (s := scores[name, dataset]).scores}
-        if len(there) < 2:
-            continue  # alone is not best
-        samples = {name: score.for_test for name, score in there.items()}
-        verdicts = best_or_comparable(samples, higher=HIGHER_IS_BETTER[metric])
-        for name, verdict in verdicts.items():
-            scores[name, dataset] = replace(there[name], verdict=verdict)
-    ranked = [name for name in names if any(scores[name, d].scores for d in chosen)]
-    ranked_on = tuple(d for d in chosen if ranked and all(scores[n, d].scores for n in ranked))
+def compare(
+    cells: Sequence[Cell], *, name: str, title: str, part: str = "test", paper: str | None = None
+) -> Comparison:
+    """part: test or valid. paper: test, valid, ablation or leaderboard; none: no paper beside."""
+    lines = {cell.label: cell for cell in cells}
+    datasets = tuple(dict.fromkeys(cell.dataset for cell in cells))
+    known = {label: _paper_name(cell, paper) for label, cell in lines.items()}
+    beside = {
+        (label, d): published(d, there, paper) if paper and there else None
+        for label, there in known.items()
+        for d in datasets
+    }
+    scores = {place: Score(paper=number) for place, number in beside.items()}
+    for cell in cells:
+        place = cell.label, cell.dataset
+        scores[place] = Score.of(
+            cell.rows, part, asked=cell.asked, left_out=cell.left_out, paper=beside[place]
+        )
+    metrics = {cell.dataset: cell.rows[0].metric for cell in cells if cell.rows}
+    scores |= _judged(scores, metrics)
+    ranked = [label for label in lines if any(scores[label, d].scores for d in datasets)]
+    ranked_on = tuple(d for d in datasets if ranked and all(scores[n, d].scores for n in ranked))
     ranks = average_ranks(_upward(scores, metrics, ranked, ranked_on))
+    standings = [
+        _standing(
+            cell,
+            [scores[label, d] for d in datasets],
+            ranks.get(label),
+            published_count(there, paper) if paper and (there := known[label]) else None,
+        )
+        for label, cell in lines.items()
+    ]
     return Comparison(
-        plan=plan,
+        name=name,
+        title=title,
+        part=part,
+        paper=paper,
+        datasets=datasets,
         metrics=metrics,
         scores=scores,
-        standings=tuple(
-            _standing(plan, line, [scores[line.label, d] for d in chosen], ranks.get(line.label))
-            for line in lines
-        ),
+        standings=tuple(standings),
         ranked_on=ranked_on,
-        rows=[row for recorded in found for row in recorded.rows],
+        rows=[row for cell in cells for row in cell.rows],
     )
 
 
-def _paper(plan: Plan, line: Line, dataset: str) -> Published | None:
-    name = _paper_method(plan, line)
-    return published(dataset, name, plan.paper) if plan.paper and name else None
-
-
-def _paper_method(plan: Plan, line: Line) -> str | None:
-    if plan.paper is None:
+def _paper_name(cell: Cell, paper: str | None) -> str | None:
+    if paper is None:
         return None
-    return published_method(line.label, line.method, plan.paper, changed=bool(line.options))
+    return published_method(cell.label, cell.method, paper, changed=cell.changed)
+
+
+def _judged(scores: Scores, metrics: Mapping[str, str]) -> dict[tuple[str, str], Score]:
+    """The scores with a verdict, set by set."""
+    judged = {}
+    for dataset, metric in metrics.items():
+        there = {label: s for (label, d), s in scores.items() if d == dataset and s.scores}
+        if len(there) < 2:
+            continue  # alone is not best
+        samples = {label: score.for_test for label, score in there.items()}
+        verdicts = best_or_comparable(samples, higher=METRICS[metric].higher)
+        for label, verdict in verdicts.items():
+            judged[label, dataset] = replace(there[label], verdict=verdict)
+    return judged
 
 
 def _upward(
-    scores: dict[tuple[str, str], Score],
-    metrics: dict[str, str],
+    scores: Scores,
+    metrics: Mapping[str, str],
     labels: Collection[str],
     datasets: Collection[str],
 ) -> list[dict[str, float]]:
     """Per set the means by label, turned so that more is better."""
-    sign = {d: 1 if HIGHER_IS_BETTER[metrics[d]] else -1 for d in datasets}
+    sign = {d: 1 if METRICS[metrics[d]].higher else -1 for d in datasets}
     return [
         {n: sign[d] * mean for n in labels if (mean := scores[n, d].mean) is not None}
         for d in datasets
     ]
 
 
-def _standing(plan: Plan, line: Line, scores: list[Score], rank: float | None) -> Standing:
+def _standing(cell: Cell, scores: list[Score], rank: float | None, paper: str | None) -> Standing:
     tested = [s.verdict for s in scores if s.tested]
     parameters = [s.parameters for s in scores if s.parameters is not None]
-    name = _paper_method(plan, line)
+    count = len(tested)
     return Standing(
-        label=line.label,
-        method=line.method,
-        best=(sum(v.comparable for v in tested), len(tested)) if tested else None,
-        best_corrected=(sum(v.comparable_corrected for v in tested), len(tested))
-        if tested
-        else None,
-        paper=published_count(name, plan.paper) if plan.paper and name else None,
+        label=cell.label,
+        method=cell.method,
+        best=(sum(v.comparable for v in tested), count) if tested else None,
+        best_corrected=(sum(v.comparable_corrected for v in tested), count) if tested else None,
+        paper=paper,
         rank=rank,
         parameters=(min(parameters), max(parameters)) if parameters else None,
         seconds=sum(s.seconds for s in scores),

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
+from sklearn.isotonic import isotonic_regression
 
 from gmpool.errors import UserError
-from gmpool.report.figures import COLOURS
-from gmpool.report.plots import new_figure, png
+from gmpool.report.figures import COLOURS, new_figure, png
 
-Row = dict[str, Any]
+Measured = dict[str, Any]
+"""A row of a benchmark."""
 TITLES = {
     "memory": "one graph, 2 n edges, to 4 rows: forward and backward",
     "time": "50 graphs, n²/10 edges, a quarter kept: forward",
@@ -36,7 +37,7 @@ class Line(NamedTuple):
     cut_short: bool
 
 
-def efficiency_figure(rows: Sequence[Row]) -> bytes:
+def efficiency_figure(rows: Sequence[Measured]) -> bytes:
     """A PNG with a panel for each figure and device: a line per method, dashed for peers.
 
     A line that ends in a cross stops there because the next size took too much.
@@ -66,14 +67,14 @@ def recorded_figure(paths: Sequence[Path]) -> bytes:
     return efficiency_figure(list({tuple(row[k] for k in keys): row for row in rows}.values()))
 
 
-def _read(path: Path) -> list[Row]:
+def _read(path: Path) -> list[Measured]:
     try:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as error:
         raise UserError(f"the rows of {path} cannot be read: {error}") from error
 
 
-def _lines(rows: Sequence[Row], methods: Sequence[str]) -> list[Line]:
+def _lines(rows: Sequence[Measured], methods: Sequence[str]) -> list[Line]:
     """Those of which anything was measured, the costliest at its end first."""
     looks = {
         method: (colour, MARKERS[number // len(COLOURS) % len(MARKERS)])
@@ -135,8 +136,6 @@ def _name(axes: Axes, lines: Sequence[Line]) -> None:
 
 def _spread(heights: Sequence[float], gap: float = 0.037) -> list[float]:
     """Descending heights moved apart, no further than they must: least squares."""
-    from sklearn.isotonic import isotonic_regression
-
     count = len(heights)
     wanted = [height + number * gap for number, height in enumerate(heights)]
     found = isotonic_regression(wanted, increasing=False, y_min=(count - 1) * gap)

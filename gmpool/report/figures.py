@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-Row = dict[str, Any]
+from gmpool.record import Row
+
 COLOURS = ("#1f5f8b", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#4a4e69")
 CURVES = (
     ("train_loss", "training loss"),
@@ -21,28 +21,44 @@ CURVES = (
 )
 
 
-def learning_curves(rows: Sequence[Row]) -> bytes:
-    """A PNG with one column per curve: each run thin, the mean of the runs still going bold."""
-    # A method without epochs, such as a kernel, has no curve; axes want something to show.
-    rows = [row for row in rows if row["curve"]["train_loss"]] or rows[:1]
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure = Figure(figsize=(12, 3.6), dpi=110, layout="constrained")
+def new_figure(width: float, height: float, *, dpi: int = 110) -> Figure:
+    """width, height: in inches."""
+    figure = Figure((width, height), dpi=dpi, layout="constrained")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def png(figure: Figure) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png")
+    return out.getvalue()
+
+
+def learning_curves(lines: Mapping[str, Sequence[Row]]) -> bytes:
+    """A PNG with one column per curve: each run thin, the mean of the runs still going bold.
+
+    lines: rows by label.
+    """
+    metric = next(row.metric for rows in lines.values() for row in rows)
+    # A method without epochs, such as a kernel, has no curve.
+    going = {
+        label: [row for row in rows if row.curve.get("train_loss")] for label, rows in lines.items()
+    }
+    drawn = {label: rows for label, rows in going.items() if rows}
+    figure = new_figure(12, 3.6)
     for axes, (name, title) in zip(figure.subplots(1, len(CURVES)), CURVES, strict=True):
-        for colour, method in zip(cycle(COLOURS), methods, strict=False):
-            curves = [row["curve"][name] for row in rows if row["method"] == method]
-            _draw(axes, curves, colour, method)
-        axes.set_title(title.format(metric=rows[0]["metric"]), fontsize=10)
+        for colour, (label, rows) in zip(cycle(COLOURS), drawn.items(), strict=False):
+            _draw(axes, [row.curve.get(name, []) for row in rows], colour, label)
+        axes.set_title(title.format(metric=metric), fontsize=10)
         axes.set_xlabel("epoch", fontsize=9)
         axes.tick_params(labelsize=8)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        if rows[0]["curve"]["train_loss"]:
+        if drawn:
             axes.set_xlim(left=1)
-    figure.axes[0].legend(frameon=False, fontsize=9)
-    out = io.BytesIO()
-    figure.savefig(out, format="png")
-    return out.getvalue()
+    if drawn:
+        figure.axes[0].legend(frameon=False, fontsize=9)
+    return png(figure)
 
 
 def _draw(axes: Axes, curves: list[list[float | None]], colour: str, label: str) -> None:

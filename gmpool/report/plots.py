@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import math
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from gmpool.report.comparison import Comparison
-from gmpool.report.figures import COLOURS
+from gmpool.report.figures import COLOURS, new_figure, png
+from gmpool.report.metrics import with_unit
 from gmpool.report.statistics import cliques, interval
-from gmpool.report.tables import UNITS
 
 OURS, PAPER, OVER_FOLDS = COLOURS[0], COLOURS[1], "#8fb3cc"
-
-
-def new_figure(width: float, height: float, *, dpi: int = 110) -> Figure:
-    """width, height: in inches."""
-    figure = Figure((width, height), dpi=dpi, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def png(figure: Figure) -> bytes:
-    out = io.BytesIO()
-    figure.savefig(out, format="png")
-    return out.getvalue()
 
 
 def intervals(comparison: Comparison) -> bytes:
@@ -89,8 +73,7 @@ def _panel(axes: Axes, c: Comparison, dataset: str) -> None:
     over = dict.fromkeys(
         s.over for label in c.labels if (s := c.scores[label, dataset]).std is not None
     )
-    metric = c.metrics[dataset]
-    unit = f"{metric} {UNITS[metric]}".strip()
+    unit = with_unit(c.metrics[dataset])
     said = f"{unit}, 95 % interval over {' or '.join(over)}" if over else unit
     axes.set_xlabel(said, fontsize=8)
     axes.set_title(dataset, fontsize=10)
@@ -142,10 +125,13 @@ def critical_differences(comparison: Comparison) -> bytes | None:
 
 
 def no_diagram(comparison: Comparison) -> str:
-    """Why there is no diagram."""
+    """Why there is no diagram; nothing where there is one."""
+    c = comparison
+    if c.critical_difference is not None and c.friedman is not None:
+        return ""
     return (
         f"There is no critical-difference diagram: it takes 2 sets on which all lines have scores, "
-        f"and 3 lines; here are {len(comparison.ranked_on)} and {len(comparison.ranks)}."
+        f"and 3 lines; here are {len(c.ranked_on)} and {len(c.ranks)}."
     )
 
 

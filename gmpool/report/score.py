@@ -1,24 +1,24 @@
-"""What is known of one line of a plan on one set."""
+"""What is known of one line on one set: folds are averaged first, then seeds."""
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gmpool.record import Row
 from gmpool.report.paper import Published
-from gmpool.report.recorded import Recorded
 from gmpool.report.statistics import UNTESTED, Verdict
 
 
 @dataclass(frozen=True)
 class Score:
-    """One line of a plan on one set: folds are averaged first, then seeds."""
-
     runs: int = 0
     asked: int = 0
     scores: tuple[float, ...] = ()
-    """One per seed; one per fold where there is one seed."""
+    """One per seed, so that the deviation is over seeds, as the paper reports it; one per fold
+    where there is one seed."""
     over: str = "seeds"
     """Of what the scores are: "seeds" or "folds"."""
     parameters: int | None = None
@@ -28,6 +28,35 @@ class Score:
     paper: Published | None = None
     verdict: Verdict = UNTESTED
     """Against the best on the set."""
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Row],
+        part: str = "test",
+        *,
+        asked: int = 0,
+        left_out: int = 0,
+        paper: Published | None = None,
+    ) -> Score:
+        """part: test or valid. Runs whose score is not defined are runs without a score."""
+        by_seed: dict[int, list[float]] = defaultdict(list)
+        for row in rows:
+            value = row.test if part == "test" else row.valid
+            if value is not None:
+                by_seed[row.seed].append(value)
+        seeds = [statistics.fmean(scores) for scores in by_seed.values()]
+        folds = next(iter(by_seed.values()), [])
+        return cls(
+            runs=len(rows),
+            asked=asked,
+            scores=tuple(folds if len(seeds) == 1 else seeds),
+            over="folds" if len(seeds) == 1 else "seeds",
+            parameters=rows[0].parameters if rows else None,
+            seconds=sum(row.seconds for row in rows),
+            left_out=left_out,
+            paper=paper,
+        )
 
     @property
     def mean(self) -> float | None:
@@ -47,6 +76,11 @@ class Score:
         return 0 < self.runs < self.asked
 
     @property
+    def over_folds(self) -> bool:
+        """Whether there is a deviation, and it is over the folds of one seed."""
+        return self.over == "folds" and self.std is not None
+
+    @property
     def tested(self) -> bool:
         """Whether the verdict rests on several seeds, and not on one mean."""
         best = self.verdict.p is None and self.verdict.comparable
@@ -56,24 +90,3 @@ class Score:
     def for_test(self) -> tuple[float, ...]:
         """The scores of seeds: folds of one seed are no sample of it."""
         return self.scores if self.over == "seeds" else (statistics.fmean(self.scores),)
-
-
-def measured(recorded: Recorded, asked: int, part: str, *, paper: Published | None) -> Score:
-    """part: test or valid."""
-    rows = recorded.rows
-    by_seed: dict[int, list[float]] = defaultdict(list)
-    for row in rows:
-        if row[part] is not None:
-            by_seed[row["seed"]].append(row[part])
-    seeds = [statistics.fmean(scores) for scores in by_seed.values()]
-    folds = next(iter(by_seed.values()), [])
-    return Score(
-        runs=len(rows),
-        asked=asked,
-        scores=tuple(folds if len(seeds) == 1 else seeds),
-        over="folds" if len(seeds) == 1 else "seeds",
-        parameters=rows[0]["parameters"] if rows else None,
-        seconds=sum(row["seconds"] for row in rows),
-        left_out=recorded.left_out,
-        paper=paper,
-    )

@@ -1,57 +1,108 @@
-"""Rows of the run store to one line per set and method."""
+"""The runs of a store as a grid: one line per set, method, settings and data."""
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from gmpool.report.paper import Published, published
+from gmpool.record import Row
+from gmpool.report.figures import learning_curves
+from gmpool.report.grid import Column, Grid, Picture, Square
+from gmpool.report.labels import differing, label, settings_of
+from gmpool.report.metrics import with_unit
+from gmpool.report.number_text import NONE, duration, pair
+from gmpool.report.paper import published
+from gmpool.report.provenance import facts
+from gmpool.report.score import Score
 
-Row = dict[str, Any]
+ESSENTIAL = ("dataset", "method", "metric", "test", "paper", "difference", "time")
+"""The columns that a narrow terminal has room for."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One method on one set: folds are averaged first, then seeds.
+    """One method with one set of settings on one set of graphs."""
 
-    With several seeds the deviation is over seeds, as the paper reports it; with one seed it is
-    over folds, and `std_over` says which.
-    """
+    label: str
+    """The method, and what tells it from other lines of the method on the set."""
+    rows: Sequence[Row]
+    score: Score
 
-    dataset: str
-    method: str
-    metric: str
-    runs: int
-    seeds: int
-    folds: int
-    test_mean: float | None
-    test_std: float | None
-    valid_mean: float | None
-    std_over: str
-    epochs: int
-    seconds: float
-    parameters: int
-    paper: Published | None
-    options: str
+    @property
+    def dataset(self) -> str:
+        return self.rows[0].dataset
+
+    @property
+    def method(self) -> str:
+        return self.rows[0].method
+
+    @property
+    def valid(self) -> float | None:
+        found = [row.valid for row in self.rows if row.valid is not None]
+        return statistics.fmean(found) if found else None
+
+    @property
+    def options(self) -> str:
+        return options_of(self.rows[0])
 
     def to_json(self) -> dict[str, Any]:
-        values = asdict(self)
-        values["paper"] = self.paper._asdict() if self.paper else None
-        return values
+        s, first = self.score, self.rows[0]
+        return {
+            "dataset": self.dataset,
+            "method": self.method,
+            "metric": first.metric,
+            "runs": s.runs,
+            "seeds": len({row.seed for row in self.rows}),
+            "folds": len({row.fold for row in self.rows}),
+            "test_mean": s.mean,
+            "test_std": s.std,
+            "valid_mean": self.valid,
+            "std_over": s.over,
+            "epochs": sum(row.epochs for row in self.rows),
+            "seconds": round(s.seconds, 3),
+            "parameters": first.parameters,
+            "paper": s.paper._asdict() if s.paper else None,
+            "options": self.options,
+            "label": self.label,
+        }
 
 
 def summarise(rows: Iterable[Row]) -> list[Summary]:
-    """One summary per (set, method, options) and the data they were made on, in order of first
-    appearance."""
+    """In order of first appearance."""
     groups: dict[tuple[str, str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
         # Two files may give their sets one name: the digest of the data keeps them apart.
-        key = (row["dataset"], row["method"], options_of(row), row["data_digest"])
-        groups[key].append(row)
-    return [_summary(*key[:3], part) for key, group in groups.items() for part in by_splits(group)]
+        groups[row.dataset, row.method, options_of(row), row.data_digest].append(row)
+    lines = [part for group in groups.values() for part in by_splits(group)]
+    of = [(line[0].dataset, line[0].method) for line in lines]
+    folds: dict[tuple[str, str], list[set[int]]] = defaultdict(list)
+    for group, line in zip(of, lines, strict=True):
+        folds[group].append({row.fold for row in line})
+    settings = [
+        _settings(line, set.intersection(*folds[group]))
+        for group, line in zip(of, lines, strict=True)
+    ]
+    varying = differing(zip(of, settings, strict=True))
+    return [
+        Summary(
+            label(group[1], mine, varying[group]), line, Score.of(line, paper=published(*group))
+        )
+        for group, mine, line in zip(of, settings, lines, strict=True)
+    ]
+
+
+def _settings(line: Sequence[Row], folds: set[int]) -> dict[str, Any]:
+    """What tells a line from others: settings, data, and how these were split.
+
+    folds: those that all lines have, which alone can be compared.
+    """
+    first = next((row for row in line if row.fold == min(folds, default=None)), None)
+    split = {"split": first.split_digest[:8]} if first else {}
+    return {**settings_of(line[0]), "data": line[0].data_digest[:8], **split}
 
 
 def by_splits(rows: Iterable[Row]) -> list[list[Row]]:
@@ -63,52 +114,104 @@ def by_splits(rows: Iterable[Row]) -> list[list[Row]]:
     parts: list[tuple[dict[int, str], list[Row]]] = []  # the last added to comes first
     first_seen: list[list[Row]] = []
     for row in rows:
-        fold, split = row["fold"], row["split_digest"]
-        found = next((p for p in parts if p[0].get(fold) == split), None)
-        found = found or next((p for p in parts if fold not in p[0]), None)
+        found = next((p for p in parts if p[0].get(row.fold) == row.split_digest), None)
+        found = found or next((p for p in parts if row.fold not in p[0]), None)
         if found is None:
             found = ({}, [])
             first_seen.append(found[1])
         else:
             parts.remove(found)
         parts.insert(0, found)
-        found[0][fold] = split
+        found[0][row.fold] = row.split_digest
         found[1].append(row)
     return first_seen
 
 
 def options_of(row: Row) -> str:
     """The configuration of a row as one comparable text."""
-    config = row["config"]
-    model = {k: v for k, v in config["model"].items() if k not in ("method", "pool")}
-    pool = {f"pool.{k}": v for k, v in config["model"]["pool"].items()}
-    settings = {**config["train"], **model, **pool}
-    return " ".join(f"{k}={v}" for k, v in sorted(settings.items()))
+    return " ".join(f"{name}={value}" for name, value in sorted(settings_of(row).items()))
 
 
-def _summary(dataset: str, method: str, options: str, rows: list[Row]) -> Summary:
-    by_seed: dict[int, list[float]] = defaultdict(list)
-    for row in rows:
-        if row["test"] is not None:
-            by_seed[row["seed"]].append(row["test"])
-    means = [statistics.fmean(scores) for scores in by_seed.values()]
-    over = "seeds" if len(means) > 1 else "folds"
-    spread = means if over == "seeds" else next(iter(by_seed.values()), [])
-    valid = [row["valid"] for row in rows if row["valid"] is not None]
-    return Summary(
-        dataset=dataset,
-        method=method,
-        metric=rows[0]["metric"],
-        runs=len(rows),
-        seeds=len({row["seed"] for row in rows}),
-        folds=len({row["fold"] for row in rows}),
-        test_mean=statistics.fmean(means) if means else None,
-        test_std=statistics.stdev(spread) if len(spread) > 1 else None,
-        valid_mean=statistics.fmean(valid) if valid else None,
-        std_over=over,
-        epochs=sum(row["epochs"] for row in rows),
-        seconds=round(sum(row["seconds"] for row in rows), 3),
-        parameters=rows[0]["parameters"],
-        paper=published(dataset, method),
-        options=options,
+def summary_title(summaries: Sequence[Summary]) -> str:
+    datasets = ", ".join(dict.fromkeys(s.dataset for s in summaries))
+    methods = ", ".join(dict.fromkeys(s.method for s in summaries))
+    return f"{methods} on {datasets}"
+
+
+def summary_grid(summaries: Sequence[Summary]) -> Grid:
+    """Without a title; `summary_title` makes one for a page. Columns of the paper's numbers are
+    there where it has some."""
+    shown = [_texts(s) for s in summaries]
+    has_paper = any(s.score.paper for s in summaries)
+    notes = []
+    if has_paper:
+        notes.append(
+            "paper: mean ± deviation over 10 seeds (TU sets: the mean of 10 folds per seed)"
+        )
+    if any(s.score.over_folds for s in summaries):
+        notes.append("ᶠ: one seed only, the deviation is over folds")
+    rows = [row for s in summaries for row in s.rows]
+    return Grid(
+        title="",
+        columns=[
+            Column(
+                heading,
+                [Square(texts[heading]) for texts in shown],
+                left=heading in ("dataset", "method", "metric"),
+                essential=heading in ESSENTIAL,
+            )
+            for heading in shown[0]
+            if has_paper or heading not in ("paper", "difference")
+        ],
+        notes=notes,
+        records=[_record(s) for s in summaries],
+        whole=[s.to_json() for s in summaries],
+        facts=[*facts(rows), *((f"{s.label} on {s.dataset}", s.options) for s in summaries)],
+        pictures=[
+            Picture(
+                f"curves-{dataset}",
+                f"Learning curves on {dataset}",
+                partial(_curves, [s for s in summaries if s.dataset == dataset]),
+                "Thin: each run. Bold: their mean, while at least half of the runs go on.",
+            )
+            for dataset in dict.fromkeys(s.dataset for s in summaries)
+        ],
     )
+
+
+def _curves(summaries: Sequence[Summary]) -> bytes:
+    lines: dict[str, list[Row]] = defaultdict(list)
+    for s in summaries:
+        lines[s.label] += s.rows
+    return learning_curves(lines)
+
+
+def _texts(summary: Summary) -> dict[str, str]:
+    """By heading."""
+    found, score = summary.to_json(), summary.score
+    paper, difference = score.paper, score.difference
+    return {
+        "dataset": summary.dataset,
+        "method": summary.label,
+        "metric": with_unit(found["metric"]),
+        "test": pair(score.mean, score.std) + " ᶠ" * score.over_folds,
+        "valid": pair(summary.valid, None),
+        "paper": pair(paper.mean, paper.std) if paper else NONE,
+        "difference": NONE if difference is None else f"{difference:+.2f}",
+        "seeds × folds": f"{found['seeds']} × {found['folds']}",
+        "epochs": str(found["epochs"]),
+        "time": duration(score.seconds),
+        "parameters": f"{found['parameters']:,}",
+    }
+
+
+def _record(summary: Summary) -> dict[str, Any]:
+    """Plain numbers, one column each."""
+    found, paper = summary.to_json(), summary.score.paper
+    names = (
+        "dataset", "method", "metric", "runs", "seeds", "folds", "test_mean", "test_std",
+        "std_over", "valid_mean", "paper_mean", "paper_std", "epochs", "seconds", "parameters",
+        "options", "label",
+    )  # fmt: skip
+    found |= {"paper_mean": paper and paper.mean, "paper_std": paper and paper.std}
+    return {name: found[name] for name in names}

@@ -6,16 +6,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-METRIC_OF_LABELS = {"multiclass": "accuracy", "binary": "roc_auc", "regression": "rmse"}
-"""What is reported of predictions, by what the labels are."""
-HIGHER_IS_BETTER = {
-    "accuracy": True,
-    "roc_auc": True,
-    "rmse": False,
-    "error_x": False,
-    "error_a": False,
-}
-
 
 def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:
     """Mean loss over the labels that are there. out [B, C] or [B, T]; y [B] or [B, T] with NaN."""

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.data.dataset import METRICS
 from gmpool.data.fixed_batch import FixedBatch
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.heads import classifier
 from gmpool.tasks.classify.networks import make_network
 from gmpool.tasks.classify.settings import ModelConfig
-from gmpool.tasks.metrics import METRIC_OF_LABELS, loss_of
+from gmpool.tasks.metrics import loss_of
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.trainable import Batch, Supervised
 
@@ -28,7 +29,7 @@ class GraphModel(Supervised):
     def __init__(self, shape: DataShape, config: ModelConfig) -> None:
         super().__init__()
         self.shape, self.config = shape, config
-        self.metric = METRIC_OF_LABELS[shape.task]
+        self.metric = METRICS[shape.task]
         self.network = make_network(shape, config)
         self.head = classifier(
             self.network.out_dim, config.hidden_dim, shape.num_outputs, dropout=config.dropout

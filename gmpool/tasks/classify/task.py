@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from gmpool.config import TrainConfig
 from gmpool.data import CATALOGUE, Card, Dataset, load, load_table
+from gmpool.data.dataset import METRICS
 from gmpool.data.sources.table import SUFFIXES
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_summary
@@ -22,7 +23,6 @@ from gmpool.tasks.graph_task import (
     keyword_options,
     refuse_table_options,
 )
-from gmpool.tasks.metrics import METRIC_OF_LABELS
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.task import Flag, Key, Predictions
 
@@ -95,7 +95,7 @@ class Classify(GraphTask):
 
     def metric(self, dataset: Dataset, model: ModelConfig) -> str:
         assert dataset.graphs.task is not None, "a set with folds has labels"
-        return METRIC_OF_LABELS[dataset.graphs.task]
+        return METRICS[dataset.graphs.task]
 
     def architecture(self, model: ModelConfig) -> ModelConfig:
         return ModelConfig(**{**vars(model), "dropout": 0.0})

@@ -18,7 +18,7 @@ from torch import Tensor
 from gmpool.data import PackedGraphs
 from gmpool.data.batch import Ids
 from gmpool.errors import DataError, UserError
-from gmpool.report.plots import png
+from gmpool.report.figures import png
 from gmpool.tasks.reconstruct.chemistry import Molecules
 from gmpool.tasks.reconstruct.plots import SAFE_COLOURS, spaced_figure
 

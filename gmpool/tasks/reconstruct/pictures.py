@@ -2,64 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from gmpool.data import Dataset
-from gmpool.engine.checkpoint import load_autoencoder
-from gmpool.engine.reconstructions import has_molecules
-from gmpool.engine.store import Row
+from gmpool.record import Row
+from gmpool.report.grid import Picture
+from gmpool.tasks.reconstruct.chemistry import has_molecules
 from gmpool.tasks.reconstruct.data import reconstruct_split
+from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.reconstruct.molecule_page import RebuiltMolecules, molecule_page
 from gmpool.tasks.reconstruct.plots import Cloud, Rebuilt, point_clouds, ratio_curves
 from gmpool.tasks.reconstruct.rebuild import rebuild
-from gmpool.tasks.reconstruct.scores import METRICS, Tally, labels_of
+from gmpool.tasks.reconstruct.scores import SCORES, Tally, labels_of
+
+Load = Callable[[Row], Autoencoder]
+"""Gives the trained model of a row."""
 
 
 def pictures(
-    rows: Sequence[Row], tallied: Sequence[Tally], datasets: Mapping[str, Dataset], models: Path
-) -> dict[str, bytes]:
-    """PNG files by name: scores against the ratio where there are several ratios, point clouds of
-    graphs with positions, and a page of molecules for each set of them.
+    rows: Iterable[Row], tallied: Sequence[Tally], datasets: Mapping[str, Dataset], load: Load
+) -> list[Picture]:
+    """Scores against the ratio where there are several ratios, point clouds of graphs with
+    positions, and a page of molecules for each set of them.
 
-    datasets: by the name that rows have. models: the folder with the weights, one folder per key;
-    a run whose weights are not there has no part in clouds and pages.
+    rows: those whose weights were kept; of the others there are no clouds and pages.
+    datasets: by the name that rows have.
     """
-    found = {**_curves(tallied)}
-    kept = [row for row in rows if (models / row["key"]).is_dir() and row["dataset"] in datasets]
-    clouds = [
-        Cloud(data.graphs, made)
-        for name, data in datasets.items()
-        if _has_positions(data) and (made := _rebuilt(_of(kept, name), data, models))
-    ]
+    found = _curves(tallied)
+    for_x = [row for row in rows if row.model["objective"] == "x"]
+    kept = {name: [row for row in for_x if row.dataset == name] for name in datasets}
+    clouds = [name for name, data in datasets.items() if kept[name] and _has_positions(data)]
     if clouds:
-        found["clouds.png"] = point_clouds(clouds)
+        drawn = [(kept[name], datasets[name]) for name in clouds]
+        found.append(Picture("clouds", "Point clouds", partial(_clouds, drawn, load)))
     for name, data in datasets.items():
-        mine = _of(kept, name)
-        if mine and has_molecules(data.graphs):
-            found[f"molecules-{_file(name)}.png"] = _page(mine, data, models)
+        if kept[name] and has_molecules(data.graphs):
+            page = partial(_page, kept[name], data, load)
+            found.append(Picture(f"molecules-{name}", f"Molecules of {name}", page))
     return found
 
 
-def _curves(tallied: Sequence[Tally]) -> dict[str, bytes]:
-    made = {}
+def _curves(tallied: Sequence[Tally]) -> list[Picture]:
+    made = []
     for dataset in dict.fromkeys(t.dataset for t in tallied):
         mine = [t for t in tallied if t.dataset == dataset and t.objective == "x"]
-        shares = [t for t in mine if METRICS[t.metric].percent]
-        if len({t.ratio for t in shares}) > 1:
-            made[f"curves-{_file(dataset)}.png"] = ratio_curves(mine, title=dataset)
+        if len({t.ratio for t in mine if SCORES[t.metric].percent}) > 1:
+            draw = partial(ratio_curves, mine, title=dataset)
+            made.append(Picture(f"curves-{dataset}", f"{dataset}: scores and ratios", draw))
     return made
-
-
-def _file(name: str) -> str:
-    """A name as part of a file's."""
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-
-
-def _of(rows: Iterable[Row], dataset: str) -> list[Row]:
-    """Rows of a set that were trained for X."""
-    for_x = (row for row in rows if row["config"]["model"]["objective"] == "x")
-    return [row for row in for_x if row["dataset"] == dataset]
 
 
 def _has_positions(data: Dataset) -> bool:
@@ -67,33 +58,35 @@ def _has_positions(data: Dataset) -> bool:
     return data.graphs.num_graphs == 1 and floats is not None and floats.size(1) == 2
 
 
-def _rebuilt(rows: Sequence[Row], data: Dataset, models: Path) -> dict[str, Rebuilt]:
+def _clouds(drawn: Sequence[tuple[Sequence[Row], Dataset]], load: Load) -> bytes:
+    return point_clouds([Cloud(data.graphs, _rebuilt(rows, data, load)) for rows, data in drawn])
+
+
+def _rebuilt(rows: Sequence[Row], data: Dataset, load: Load) -> dict[str, Rebuilt]:
     """By label: the seed with the least error, which is the one that was trained best."""
     labels = labels_of(rows)
     best: dict[str, Row] = {}
-    ratios = {row["config"]["model"]["ratio"] for row in rows}
-    for row in sorted(rows, key=lambda row: row["scores"]["error_x"]):
-        ratio = f" {row['config']['model']['ratio']:.0%}" if len(ratios) > 1 else ""
-        best.setdefault(labels[row["key"]] + ratio, row)
+    ratios = {row.model["ratio"] for row in rows}
+    for row in sorted(rows, key=lambda row: row.more["scores"]["error_x"]):
+        ratio = f" {row.model['ratio']:.0%}" if len(ratios) > 1 else ""
+        best.setdefault(labels[row.key] + ratio, row)
     made = {}
     for label, row in best.items():
-        model, _ = load_autoencoder(models / row["key"])
-        again = rebuild(model, data.graphs, reconstruct_split(data).test)
+        again = rebuild(load(row), data.graphs, reconstruct_split(data).test)
         made[label] = Rebuilt(again.nodes, again.scores["error_x"])
     return made
 
 
-def _page(rows: Sequence[Row], data: Dataset, models: Path) -> bytes:
+def _page(rows: Sequence[Row], data: Dataset, load: Load) -> bytes:
     """At the largest ratio with the first seed: GMPool and the best of the others."""
-    largest = max(row["config"]["model"]["ratio"] for row in rows)
-    at = [row for row in rows if row["config"]["model"]["ratio"] == largest]
-    first = min(row["seed"] for row in at)
-    at = [row for row in at if row["seed"] == first]
-    at.sort(key=lambda row: (row["method"] != "gmt", -row["scores"]["accuracy"]))
+    largest = max(row.model["ratio"] for row in rows)
+    at = [row for row in rows if row.model["ratio"] == largest]
+    first = min(row.seed for row in at)
+    at = [row for row in at if row.seed == first]
+    at.sort(key=lambda row: (row.method != "gmt", -row.more["scores"]["accuracy"]))
     labels, ids = labels_of(rows), reconstruct_split(data).test
     methods = []
     for row in at[:2]:
-        model, _ = load_autoencoder(models / row["key"])
-        again = rebuild(model, data.graphs, ids)
-        methods.append(RebuiltMolecules(labels[row["key"]], again.nodes, again.clusters))
+        again = rebuild(load(row), data.graphs, ids)
+        methods.append(RebuiltMolecules(labels[row.key], again.nodes, again.clusters))
     return molecule_page(data.graphs, ids, methods)

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from gmpool.data import PackedGraphs
 from gmpool.errors import DataError, UserError
-from gmpool.report.plots import new_figure, png
-from gmpool.tasks.reconstruct.scores import METRICS, Tally
+from gmpool.report.figures import new_figure, png
+from gmpool.tasks.reconstruct.scores import SCORES, Tally
 from gmpool.tasks.reconstruct.table import error_text
 
 # Okabe and Ito's colours, which the colour-blind tell apart; the best line has the first.
@@ -118,7 +118,7 @@ def _cloud(axes: Axes, graphs: PackedGraphs, true: np.ndarray, places: np.ndarra
 def ratio_curves(tallied: Sequence[Tally], *, title: str = "") -> bytes:
     """A PNG with a panel per share in percent: the mean against the ratio, one line per method,
     with a band of one deviation over seeds."""
-    metrics = [m for m, kind in METRICS.items() if kind.percent and _of(tallied, metric=m)]
+    metrics = [m for m, kind in SCORES.items() if kind.percent and _of(tallied, metric=m)]
     if not metrics:
         raise UserError("there is no score in percent to draw; errors of A and X are in the table")
     purposes = {f"{t.dataset} (objective {t.objective})" for t in tallied}
@@ -136,7 +136,7 @@ def ratio_curves(tallied: Sequence[Tally], *, title: str = "") -> bytes:
         ratios = sorted({t.ratio for t in _of(tallied, metric=metric)})
         axes.set_xticks(ratios, [f"{100 * ratio:g}" for ratio in ratios])
         axes.set_xlabel("nodes kept (%)", fontsize=9)
-        axes.set_title(f"{METRICS[metric].title} (%)", fontsize=10)
+        axes.set_title(f"{SCORES[metric].title} (%)", fontsize=10)
         axes.tick_params(labelsize=9)
         axes.grid(axis="y", alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
@@ -157,7 +157,7 @@ def _of(tallied: Sequence[Tally], **wanted: str) -> list[Tally]:
 
 def _level(tallied: Sequence[Tally], label: str) -> float:
     """By which lines are ordered: the mean over all shares in percent."""
-    means = [t.mean for t in tallied if t.label == label and METRICS[t.metric].percent]
+    means = [t.mean for t in tallied if t.label == label and SCORES[t.metric].percent]
     return float(np.mean(means)) if means else 0.0
 
 

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from gmpool.engine.store import Row
+from gmpool.record import Row
+from gmpool.report.labels import differing, label, settings_of
 from gmpool.report.paper import method_name, method_rank, published_error
 from gmpool.report.statistics import UNTESTED, Verdict, best_or_comparable
 
 PAPER_RATIO = 0.25  # of the paper's table of synthetic graphs
 
 
-class Metric(NamedTuple):
+class ScoreKind(NamedTuple):
     title: str
     percent: bool
     """A share in percent, of which more is better; else an error."""
 
 
-METRICS: Mapping[str, Metric] = {
-    "validity": Metric("validity", True),
-    "exact_types": Metric("exact match, atom types", True),
-    "exact_smiles": Metric("exact match, SMILES of elements", True),
-    "accuracy": Metric("accuracy of atom types", True),
-    "error_x": Metric("error of X", False),
-    "error_a": Metric("error of A", False),
+SCORES: Mapping[str, ScoreKind] = {
+    "validity": ScoreKind("validity", True),
+    "exact_types": ScoreKind("exact match, atom types", True),
+    "exact_smiles": ScoreKind("exact match, SMILES of elements", True),
+    "accuracy": ScoreKind("accuracy of atom types", True),
+    "error_x": ScoreKind("error of X", False),
+    "error_a": ScoreKind("error of A", False),
 }
 
 
@@ -80,18 +80,15 @@ def tallies(rows: Iterable[Row], *, seeds: int | None = None) -> list[Tally]:
     Rows that differ in a setting, or in their data, are different lines. seeds: how many each line
     should have; without it, as many as the line of the set that has most.
     """
-    found = [row for row in rows if row["task"] == "reconstruct"]
+    found = [row for row in rows if row.task == "reconstruct"]
     labels = labels_of(found)
     scores: dict[tuple[str, str, str, float, str, str], dict[int, float]] = defaultdict(dict)
     for row in found:
-        model = row["config"]["model"]
-        for metric in METRICS:
-            if (value := row["scores"].get(metric)) is not None:
-                key = (
-                    row["dataset"], row["method"], labels[row["key"]],
-                    model["ratio"], model["objective"], metric,
-                )  # fmt: skip
-                scores[key].setdefault(row["seed"], value)
+        for metric in SCORES:
+            if (value := row.more["scores"].get(metric)) is not None:
+                at = (row.dataset, row.method, labels[row.key])
+                key = (*at, row.model["ratio"], row.model["objective"], metric)
+                scores[key].setdefault(row.seed, value)
     most: dict[str, int] = defaultdict(int)
     for (dataset, *_), by_seed in scores.items():
         most[dataset] = max(most[dataset], len(by_seed))
@@ -108,7 +105,7 @@ def _judged(listed: Sequence[Tally]) -> list[Tally]:
         samples = columns[t.dataset, t.objective, t.ratio, t.metric]
         samples[t.label] = list(t.scores.values())
     verdicts = {
-        key: best_or_comparable(samples, higher=METRICS[key[-1]].percent)
+        key: best_or_comparable(samples, higher=SCORES[key[-1]].percent)
         for key, samples in columns.items()
     }
     return [
@@ -120,7 +117,7 @@ def _judged(listed: Sequence[Tally]) -> list[Tally]:
 def _paper(
     dataset: str, method: str, label: str, ratio: float, objective: str, metric: str
 ) -> float | None:
-    if METRICS[metric].percent or ratio != PAPER_RATIO:
+    if SCORES[metric].percent or ratio != PAPER_RATIO:
         return None
     line = method + label.removeprefix(_name(method))
     return published_error(dataset, line, objective, metric)
@@ -132,28 +129,19 @@ def labels_of(rows: Sequence[Row]) -> dict[str, str]:
     Shown are options of a pooling (GMT's only where they vary: its published settings have some)
     and whatever else varies among rows of one method for one purpose, the data included.
     """
-    settings = {row["key"]: _settings(row) for row in rows}
-    same_purpose: dict[Any, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        model = row["config"]["model"]
-        purpose = (row["dataset"], row["method"], model["ratio"], model["objective"])
-        same_purpose[purpose].append(settings[row["key"]])
+    settings = {row.key: _settings(row) for row in rows}
     varying: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for (dataset, method, *_), found in same_purpose.items():
-        keys = {key for one in found for key in one}
-        varying[dataset, method] |= {
-            key for key in keys if len({json.dumps(one.get(key)) for one in found}) > 1
-        }
+    purposes = ((row, row.model["ratio"], row.model["objective"]) for row in rows)
+    for (dataset, method, *_), names in differing(
+        ((row.dataset, row.method, *purpose), settings[row.key]) for row, *purpose in purposes
+    ).items():
+        varying[dataset, method] |= names
     labels = {}
     for row in rows:
-        shown = [
-            f"{key.removeprefix('pool.')}={value}"
-            for key, value in sorted(settings[row["key"]].items())
-            if key in varying[row["dataset"], row["method"]]
-            or (key.startswith("pool.") and row["method"] != "gmt")
-        ]
-        name = _name(row["method"])
-        labels[row["key"]] = f"{name} ({', '.join(shown)})" if shown else name
+        mine = settings[row.key]
+        own = {key for key in mine if key.startswith("pool.") and row.method != "gmt"}
+        shown = varying[row.dataset, row.method] | own
+        labels[row.key] = label(_name(row.method), mine, shown)
     return labels
 
 
@@ -162,8 +150,6 @@ def _name(method: str) -> str:
 
 
 def _settings(row: Row) -> dict[str, Any]:
-    """All that a line is, by one name each."""
-    model = {k: v for k, v in row["config"]["model"].items() if k not in ("ratio", "objective")}
-    pool = {f"pool.{key}": value for key, value in model.pop("pool").items()}
-    digests = {name: row[f"{name}_digest"][:8] for name in ("data", "split")}
-    return {**model, **pool, **row["config"]["train"], **digests}
+    """All that a line is; ratio and objective are columns of the table."""
+    line = {k: v for k, v in settings_of(row).items() if k not in ("ratio", "objective")}
+    return {**line, "data": row.data_digest[:8], "split": row.split_digest[:8]}

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-from rich.console import Group, RenderableType
+from typing import Any
 
 from gmpool.errors import UserError
-from gmpool.report.grid import NONE, Column, Square
-from gmpool.report.grid_text import markdown_grid, terminal_grid
-from gmpool.report.latex import latex_grid
-from gmpool.tasks.reconstruct.scores import METRICS, PAPER_RATIO, Tally
+from gmpool.record import Row
+from gmpool.report.grid import Column, Grid, Square
+from gmpool.report.number_text import NONE
+from gmpool.report.provenance import facts
+from gmpool.tasks.reconstruct.scores import PAPER_RATIO, SCORES, Tally
 
 # What a reader must know of a metric to compare it with another publication.
 _MEANS = {
@@ -27,44 +23,47 @@ _MEANS = {
 }
 
 
-@dataclass(frozen=True)
-class Grid:
-    """One table, whatever shows it."""
-
-    title: str
-    columns: list[Column]
-    notes: list[str]
-
-
-def grids(tallied: Sequence[Tally], *, bold: str = "bold") -> list[Grid]:
+def grids(tallied: Sequence[Tally], rows: Sequence[Row] = ()) -> list[Grid]:
     """For each set one grid per share in percent, with a column per ratio, and one for all errors.
 
-    bold: how the best are shown.
+    The first of a set has the numbers of all. rows: those that were tallied, where it is to be
+    said how they were made.
     """
     if not tallied:
         raise UserError("no reconstruction is recorded there; gmpool reconstruct records some")
     made = []
     for dataset in dict.fromkeys(t.dataset for t in tallied):
         of_set = [t for t in tallied if t.dataset == dataset]
-        for metric, (title, percent) in METRICS.items():
-            shown = [t for t in of_set if t.metric == metric]
-            if percent and shown:
-                made.append(_grid(f"{dataset}: {title} (%)", shown, bold))
-        if errors := [t for t in of_set if not METRICS[t.metric].percent]:
-            made.append(_grid(f"{dataset}: errors", errors, bold))
+        shown = [
+            (f"{dataset}: {title} (%)", [t for t in of_set if t.metric == metric])
+            for metric, (title, percent) in SCORES.items()
+            if percent
+        ]
+        shown.append((f"{dataset}: errors", [t for t in of_set if not SCORES[t.metric].percent]))
+        for number, (title, tallies) in enumerate((t, found) for t, found in shown if found):
+            made.append(
+                Grid(
+                    title=title,
+                    columns=_columns(tallies),
+                    notes=_notes(tallies),
+                    records=[] if number else [_record(t) for t in of_set],
+                    whole=[] if number else [t.to_json() for t in of_set],
+                    facts=facts(rows) if rows else (),
+                )
+            )
     return made
 
 
-def _grid(title: str, shown: Sequence[Tally], bold: str) -> Grid:
+def _columns(shown: Sequence[Tally]) -> list[Column]:
     lines = list(dict.fromkeys(t.label for t in shown))
-    percent = METRICS[shown[0].metric].percent
-    order = list(METRICS)
+    percent = SCORES[shown[0].metric].percent
+    order = list(SCORES)
     keys = sorted(
         {(t.objective, t.metric, t.ratio) for t in shown},
         key=lambda key: (key[0] != "x", order.index(key[1]), key[2]),
     )
     several = len({objective for objective, *_ in keys}) > 1
-    columns = [Column("method", [Square(label) for label in lines])]
+    columns = [Column("method", [Square(label) for label in lines], left=True)]
     for objective, metric, ratio in keys:
         at = {
             t.label: t
@@ -74,14 +73,14 @@ def _grid(title: str, shown: Sequence[Tally], bold: str) -> Grid:
         of = f"min {objective.upper()}"
         head, small = f"ratio {ratio:g}", of if several else ""
         if not percent:
-            head, small = f"{of}: {METRICS[metric].title}", f"ratio {ratio:g}"
+            head, small = f"{of}: {SCORES[metric].title}", f"ratio {ratio:g}"
         squares = [_square(at[label]) if label in at else Square(NONE) for label in lines]
         columns.append(Column(head, squares, small))
-    return Grid(title, columns, _notes(shown, bold))
+    return columns
 
 
 def _square(tally: Tally) -> Square:
-    written = _share if METRICS[tally.metric].percent else error_text
+    written = _share if SCORES[tally.metric].percent else error_text
     text = written(tally.mean)
     if tally.std is not None:
         text += f" ± {written(tally.std)}"
@@ -108,17 +107,17 @@ def _four(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4f}"
 
 
-def _notes(shown: Sequence[Tally], bold: str) -> list[str]:
+def _notes(shown: Sequence[Tally]) -> list[str]:
     said = [_MEANS[metric] for metric in _MEANS if any(t.metric == metric for t in shown)]
     if any(t.std is not None for t in shown):
         said.insert(0, "mean ± deviation over seeds")
     if any(t.verdict.p is not None for t in shown):
         said.append(
-            f"{bold}: the best of a column and those not significantly worse (Welch's t-test over "
+            "bold: the best of a column and those not significantly worse (Welch's t-test over "
             "seeds, two-sided, p > 0.05)"
         )
     elif len({t.label for t in shown}) > 1:
-        said.append(f"{bold}: the best of a column; with one seed that is no test")
+        said.append("bold: the best of a column; with one seed that is no test")
     if any(t.paper is not None for t in shown):
         said.append(f"beside or below ours: the paper's number (ratio {PAPER_RATIO:g})")
     if any(t.incomplete for t in shown):
@@ -129,31 +128,10 @@ def _notes(shown: Sequence[Tally], bold: str) -> list[str]:
     return said
 
 
-def terminal(tallied: Sequence[Tally], width: int) -> RenderableType:
-    made = grids(tallied, bold="bold *")
-    return Group(*(Group(terminal_grid(g.title, g.columns, g.notes, width), "") for g in made))
-
-
-def markdown(tallied: Sequence[Tally]) -> str:
-    return "\n".join(markdown_grid(g.title, g.columns, g.notes) for g in grids(tallied))
-
-
-def latex(tallied: Sequence[Tally]) -> str:
-    return "\n".join(latex_grid(g.title, g.columns, g.notes) for g in grids(tallied))
-
-
-def as_csv(tallied: Sequence[Tally]) -> str:
-    """One line per number of the tables."""
-    out = io.StringIO()
-    names = [
+def _record(tally: Tally) -> dict[str, Any]:
+    found = tally.to_json()
+    names = (
         "dataset", "label", "method", "objective", "metric", "ratio", "mean", "std", "seeds",
         "asked", "best_or_comparable", "p", "paper",
-    ]  # fmt: skip
-    writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(t.to_json() for t in tallied)
-    return out.getvalue()
-
-
-def as_json(tallied: Sequence[Tally]) -> str:
-    return json.dumps([t.to_json() for t in tallied], indent=1)
+    )  # fmt: skip
+    return {name: found[name] for name in names}

@@ -1,0 +1,28 @@
+"""What a metric is in: its unit, and whether more of it is better."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gmpool.registry import Registry
+
+
+class Metric(NamedTuple):
+    unit: str
+    higher: bool
+    """Whether more is better."""
+
+
+METRICS: Registry[Metric] = Registry("metric")
+"""By the name that rows have. A task with a metric of its own registers it here."""
+
+METRICS.register("accuracy")(Metric("%", higher=True))
+METRICS.register("roc_auc")(Metric("%", higher=True))
+METRICS.register("rmse")(Metric("", higher=False))
+METRICS.register("error_x")(Metric("", higher=False))
+METRICS.register("error_a")(Metric("", higher=False))
+
+
+def with_unit(metric: str) -> str:
+    """accuracy %, rmse"""
+    return f"{metric} {METRICS[metric].unit}".strip()

@@ -1,0 +1,38 @@
+"""Grids as one HTML page with their pictures inside."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gmpool.report.grid import UNTITLED, Grid
+from gmpool.report.render import About, form
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("gmpool.report.render", ""),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+@form("html", suffix=".html")
+def html(grids: Sequence[Grid], about: About) -> str:
+    """Names, numbers and notes may hold any sign: the template escapes them all."""
+    pictures = [
+        (picture, None if (png := picture.draw()) is None else base64.b64encode(png).decode())
+        for grid in grids
+        for picture in grid.pictures
+    ]
+    return _TEMPLATES.get_template("page.html").render(
+        title=about.title or next((grid.title for grid in grids if grid.title), UNTITLED),
+        command=about.command,
+        grids=grids,
+        pictures=pictures,
+        facts=dict.fromkeys(fact for grid in grids for fact in grid.facts),
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )

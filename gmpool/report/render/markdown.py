@@ -1,0 +1,40 @@
+"""Grids in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gmpool.report.grid import Grid, Square
+from gmpool.report.render import About, form
+
+
+@form("markdown", suffix=".md")
+def markdown(grids: Sequence[Grid], about: About) -> str:
+    return "\n".join(map(_grid, grids))
+
+
+def _grid(grid: Grid) -> str:
+    """Notes are a list; below a plain table, which has no title, they are one line."""
+    heads = [f"{c.heading} ({c.small})" if c.small else c.heading for c in grid.columns]
+    notes = [_plain(note) for note in grid.notes]
+    return "\n".join(
+        [
+            *([f"## {grid.title}", ""] if grid.title else []),
+            "| " + " | ".join(map(_plain, heads)) + " |",
+            "|" + "".join(" --- |" if c.left else " ---: |" for c in grid.columns),
+            *("| " + " | ".join(map(_square, squares)) + " |" for squares in grid.lines),
+            "",
+            *([f"- {note}" for note in notes] if grid.title else ["; ".join(notes)]),
+            "",
+        ]
+    )
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", r"\|").replace("*", r"\*")
+
+
+def _square(square: Square) -> str:
+    text = _plain(square.text)
+    text = (f"**{text}**" if square.best else text) + square.raised
+    return f"{text} (paper {_plain(square.small)})" if square.small else text
