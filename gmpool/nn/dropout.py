@@ -7,16 +7,20 @@ runs in the same program, and its rate is a tensor: replicas may have rates of t
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from gmpool.errors import UserError
+from gmpool.nn.keeps_options import KeepsOptions
 
 # Odd multipliers of splitmix64 (Steele, Lea & Flood, 2014), as signed numbers.
 STEP, _MIX, _MIX_AGAIN = -7046029254386353131, -4658895280553007687, -7723592293110705685
 
 
-class Dropout(nn.Module):
-    """Each number becomes 0 with probability `rate`, and is divided by 1 − rate otherwise."""
+class Dropout(KeepsOptions):
+    """Each number becomes 0 with probability `rate`, and is divided by 1 − rate otherwise.
+
+    rate: in [0, 1); the attribute is a tensor.
+    """
 
     rate: Tensor
     seed: Tensor

@@ -9,18 +9,22 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from gmpool.nn.dropout import STEP, uniform
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
 
 ROOM = 2**40
 """Numbers that one graph may need; graphs lie that far apart."""
 
 
-class RandomAssignment(nn.Module):
+class RandomAssignment(KeepsOptions):
     """Shares C [N, K] of each node, other ones for every graph. They are drawn anew in every step
-    of a training, and are always the same in evaluation."""
+    of a training, and are always the same in evaluation.
+
+    num_clusters: K.
+    """
 
     seed: Tensor
     clock: Tensor
