@@ -28,6 +28,7 @@ class DiffPool(Method):
     """
 
     architecture = "clusters"
+    rebuilds = frozenset({"x", "a"})
     rows_per_graph: int
 
     def __init__(

@@ -34,6 +34,7 @@ class GMTMethod(Method):
     """
 
     architecture = "global"
+    rebuilds = frozenset({"x", "a"})
 
     def __init__(
         self,

@@ -103,6 +103,9 @@ class Method(KeepsOptions):
     (`gmpool.ops.selection`)."""
     settings: ClassVar[Mapping[str, Any]] = {}
     """What its row of the paper's table says beyond the pooling: other defaults of a network."""
+    rebuilds: ClassVar[frozenset[str]] = frozenset()
+    """What an autoencoder around it can learn: features ("x"), adjacency ("a"). Such a method has
+    an option ratio, and gives K clusters and their assignment, or the nodes that it kept."""
     breaks: ClassVar[Mapping[str, str]] = {}
     """Laws that it cannot keep by its nature, and why: "order" (of nodes and edges)."""
     reads_edge_attr: ClassVar[bool] = False

@@ -32,6 +32,7 @@ class MinCutPool(Method):
     """
 
     architecture = "clusters"
+    rebuilds = frozenset({"x", "a"})
     rows_per_graph: int
 
     def __init__(

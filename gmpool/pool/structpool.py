@@ -48,6 +48,7 @@ class StructPool(Method):
     """
 
     architecture = "global"
+    rebuilds = frozenset({"x", "a"})
 
     @classmethod
     def has_fixed_shapes(cls, options: Mapping[str, Any]) -> bool:

@@ -24,6 +24,7 @@ class TopKPool(Method):
     """
 
     architecture = "selection"
+    rebuilds = frozenset({"x"})  # which nodes are kept does not change smoothly
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
