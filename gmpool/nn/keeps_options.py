@@ -74,5 +74,8 @@ def _by_name(
 ) -> dict[str, Any]:
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
-    return {**bound.arguments, **bound.arguments.pop(rest, {})} if rest else dict(bound.arguments)
+    found = dict(bound.arguments)
+    for p in signature.parameters.values():
+        if p.kind is p.VAR_KEYWORD:
+            found |= found.pop(p.name)
+    return found
