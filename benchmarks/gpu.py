@@ -243,5 +243,5 @@ def _rows(bandwidth: float) -> Iterator[dict[str, Any]]:
     yield from attention(name, REPLICAS, small, COLUMNS, SLOTS, bandwidth)
     yield from captured()
     x, edge_index, batch = (t.detach().cuda() for t in one_graph(NODES, DIRECTED_EDGES))
-    yield from propagation(Edges.of(edge_index, NODES, x.dtype))
+    yield from propagation(Edges(edge_index, NODES, dtype=x.dtype))
     yield from readout(x.requires_grad_(), edge_index, batch)

@@ -10,6 +10,7 @@ import torch
 from benchmarks.timing import interleaved, versus
 from gmpool.data import load
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import segment_sum
 from gmpool.ops.sparse import spmm
@@ -22,6 +23,7 @@ def measure(root: Path | None = None) -> list[dict[str, Any]]:
     graphs = load("PROTEINS", root).graphs
     batch = graphs.batch(torch.randperm(graphs.num_graphs)[:128])
     adjacency, segments = BatchEdges(batch).gcn, batch_segments(batch)
+    assert isinstance(adjacency, SparseMatrix)
     pattern, weight = adjacency.pattern, adjacency.weight
     assert weight is not None
     N, B = batch.num_nodes, batch.num_graphs

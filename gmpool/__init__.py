@@ -1,8 +1,7 @@
 """Graph multiset pooling: exact, padding-free readouts for graphs, and a way to compare them."""
 
 from gmpool.data import PackedGraphs
-from gmpool.graph.edges import Edges
-from gmpool.ops.segment import Segments
+from gmpool.graph import Edges, Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.gmt import GraphMultisetTransformer, seeds_for
 from gmpool.pool.pooled import Pooled

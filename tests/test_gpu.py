@@ -94,7 +94,7 @@ def test_bonds_by_kind_are_bonds_by_features(conv: str, monkeypatch: pytest.Monk
     found = []
     for fused in (True, False):
         if not fused:
-            monkeypatch.setattr(molecule, "_few_kinds", lambda edges, x: None)
+            monkeypatch.setattr(molecule, "by_kind", lambda x: False)
         batch = graphs.batch(range(6))
         out = encoder(batch.x, BatchEdges(batch)).x
         found.append([out, *torch.autograd.grad(out.square().sum(), encoder.parameters())])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -17,9 +17,6 @@ from gmpool.data.bond_kinds import BondKinds, bond_kinds
 from gmpool.data.compressed_rows import Rows
 from gmpool.data.forms import OtherForms
 from gmpool.errors import DataError
-
-if TYPE_CHECKING:
-    from gmpool.pool.haarpool.chain import Chain
 
 DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32
 Task = Literal["multiclass", "binary", "regression"]
@@ -176,22 +173,6 @@ class PackedGraphs(OtherForms):
     def _adjacency_bits(self) -> AdjacencyBits | None:
         return adjacency_bits(self)
 
-    @cached_property
-    def _chains(self) -> dict[tuple[int, torch.device], Chain]:
-        """Chains made so far; copies of the set on other devices share them."""
-        return {}
-
-    def chain(self, levels: int) -> Chain:
-        """Clusterings of every graph, down to one node; see :mod:`gmpool.pool.haarpool.chain`."""
-        from gmpool.pool.haarpool.chain_cache import cached_chain
-
-        home, here = (levels, torch.device("cpu")), (levels, self.device)
-        if home not in self._chains:
-            self._chains[home] = cached_chain(self, levels)
-        if here not in self._chains:
-            self._chains[here] = tuple(level.to(self.device) for level in self._chains[home])
-        return self._chains[here]
-
     # -- views ----------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
@@ -203,7 +184,6 @@ class PackedGraphs(OtherForms):
         """The same set on another device; batches are then made there."""
         tensors: dict[str, Any] = {k: v.to(device) for k, v in self.tensors().items()}
         moved = replace(self, **tensors)
-        moved.__dict__["_chains"] = self._chains
         for known in ("symmetric", "digest"):  # content, not place: no need to compute them again
             if known in self.__dict__:
                 moved.__dict__[known] = self.__dict__[known]

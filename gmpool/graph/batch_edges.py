@@ -1,91 +1,112 @@
-"""The edges of a GraphBatch, for convolutions: whatever is not asked for is not computed."""
+"""The edges and the segments of a batch of a packed set: whatever is not asked for is not made."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from gmpool.data.batch import CSR, GraphBatch
 from gmpool.data.fixed_batch import FixedBatch
-from gmpool.graph.dense_adjacency import DenseAdjacency
-from gmpool.graph.edges import Adjacency, Edges, inverse
+from gmpool.graph.coarse_edges import CoarseEdges
+from gmpool.graph.edges import Bonds, squared_sum
+from gmpool.graph.matrices import BitMatrix, SparseMatrix
 from gmpool.ops.dense_graphs import DenseGraphs
+from gmpool.ops.row_ids import inverse
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
 
+T = TypeVar("T")
 
-class BatchEdges(Edges):
+
+class NotDeclared(RuntimeError):
+    """A layer asks a batch of fixed shape for what none of its readers has declared."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"this batch holds no {what}: whoever asks for it says so in its attribute `reads` "
+            f"(gmpool.graph.reads)"
+        )
+
+
+class BatchEdges:
     """Edges whose sorted forms come from the set's constants instead of from sorting."""
 
+    dtype = torch.float32
+    order: Tensor | None = None  # a packed set keeps its edges sorted by target
+
     def __init__(self, batch: GraphBatch | FixedBatch) -> None:
-        self.graph_batch = batch
+        self.batch = batch
         self.num_nodes = batch.num_nodes
-        self.dtype = torch.float32
-        self._by_target = None  # a packed set keeps its edges sorted by target
 
     @cached_property
-    def edge_index(self) -> Tensor:  # type: ignore[override]
-        index = self.graph_batch.edge_index
-        assert index is not None
-        return index
+    def plain(self) -> SparseMatrix | BitMatrix:
+        return self.entries if (bits := self._bits(normalised=False)) is None else bits
 
     @cached_property
-    def edge_weight(self) -> Tensor | None:  # type: ignore[override]
-        return self.graph_batch.edge_weight
+    def gcn(self) -> SparseMatrix | BitMatrix:
+        return self._listed_gcn if (bits := self._bits(normalised=True)) is None else bits
 
     @cached_property
-    def edge_attr(self) -> Tensor | None:  # type: ignore[override]
-        return self.graph_batch.edge_attr
+    def entries(self) -> SparseMatrix:
+        return listed(held(self.batch.graph, "entries"))
 
     @cached_property
-    def plain(self) -> Adjacency:
-        if (dense := _as_bits(self.graph_batch, normalised=False)) is not None:
-            return dense
-        assert self.graph_batch.graph is not None
-        return adjacency_of(self.graph_batch.graph)
+    def _listed_gcn(self) -> SparseMatrix:
+        return listed(held(self.batch.gcn, "gcn"))
+
+    def _bits(self, *, normalised: bool) -> BitMatrix | None:
+        """Â or A, for a batch that lists no entries."""
+        batch = self.batch
+        if not isinstance(batch, FixedBatch) or batch.bits is None:
+            return None
+        *bits, scale = batch.bits
+        graphs = DenseGraphs(batch.ids, batch.ptr, *bits)
+        return BitMatrix(graphs, batch.num_nodes, scale if normalised else None)
 
     @cached_property
-    def gcn(self) -> Adjacency:
-        if (dense := _as_bits(self.graph_batch, normalised=True)) is not None:
-            return dense
-        assert self.graph_batch.gcn is not None
-        return adjacency_of(self.graph_batch.gcn)
+    def edge_index(self) -> Tensor:
+        return held(self.batch.edge_index, "edge_index")
 
     @cached_property
-    def bond_kinds(self) -> Tensor | None:  # type: ignore[override]
-        return self.graph_batch.bond_kinds
+    def edge_weight(self) -> Tensor | None:
+        return self.batch.edge_weight
 
     @cached_property
-    def plain_code(self) -> Tensor | None:  # type: ignore[override]
-        return self.graph_batch.graph_code
+    def edge_attr(self) -> Tensor | None:
+        return self.batch.edge_attr
 
     @cached_property
-    def gcn_code(self) -> Tensor | None:  # type: ignore[override]
-        return self.graph_batch.gcn_code
+    def bonds(self) -> Bonds | None:
+        if (kinds := self.batch.bond_kinds) is None:
+            return None
+        return Bonds(self.entries, kinds, held(self.batch.graph_code, "bonds"))
 
     @cached_property
-    def from_source(self) -> Pattern:
-        return super().from_source
+    def gcn_bonds(self) -> Bonds | None:
+        if (kinds := self.batch.bond_kinds) is None:
+            return None
+        return Bonds(self._listed_gcn, kinds, held(self.batch.gcn_code, "gcn_bonds"))
 
-    @cached_property
-    def to_target(self) -> Pattern:
-        return super().to_target
+    def squared_sum(self, segments: Segments) -> Tensor:
+        return squared_sum(self.plain, segments, self.dtype)
+
+    def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
+        return CoarseEdges.of(self.plain, c, segments)
 
 
-def adjacency_of(csr: CSR) -> Adjacency:
+def held(part: T | None, what: str) -> T:
+    if part is None:
+        raise NotDeclared(what)
+    return part
+
+
+def listed(csr: CSR) -> SparseMatrix:
     from_t = None if csr.t_perm is None else inverse(csr.t_perm)
     pattern = Pattern(csr.rowptr, csr.col, csr.t_rowptr, csr.t_col, csr.t_perm, from_t)
-    return Adjacency(pattern, csr.weight)
-
-
-def _as_bits(batch: GraphBatch | FixedBatch, *, normalised: bool) -> DenseAdjacency | None:
-    """Â or A, for a batch that has no list of edges."""
-    if not isinstance(batch, FixedBatch) or batch.bits is None:
-        return None
-    *bits, scale = batch.bits
-    return DenseAdjacency(DenseGraphs(batch.ids, batch.ptr, *bits), scale if normalised else None)
+    return SparseMatrix(pattern, csr.weight)
 
 
 def batch_segments(batch: GraphBatch | FixedBatch) -> Segments:

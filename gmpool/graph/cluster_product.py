@@ -11,8 +11,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import Adjacency, inverse
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.pairs import Slots
+from gmpool.ops.row_ids import inverse
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import renumbering, true_before
 from gmpool.ops.sparse import Pattern, spmm
@@ -22,8 +23,8 @@ LARGE_TABLE = 2**26
 
 
 def cluster_product(
-    adjacency: Adjacency, clusters: Pattern, share: Tensor, rows: Segments, *, loops: bool
-) -> Adjacency:
+    adjacency: SparseMatrix, clusters: Pattern, share: Tensor, rows: Segments, *, loops: bool
+) -> SparseMatrix:
     """The M × M matrix A', its diagonal left out unless `loops`; with gradients in A and S.
 
     clusters [M, N] with share [nnz] is S; rows says which graph each of the M clusters is of.
@@ -40,11 +41,11 @@ def cluster_product(
         c = torch.arange(M, device=filled.device)
         filled.index_fill_(0, slots.slot(c, c), False)
     pattern, full = slots.pattern(filled)
-    return Adjacency(pattern, product.index_select(0, full))
+    return SparseMatrix(pattern, product.index_select(0, full))
 
 
 def cluster_product_reference(
-    adjacency: Adjacency, clusters: Pattern, share: Tensor, loops: bool
+    adjacency: SparseMatrix, clusters: Pattern, share: Tensor, loops: bool
 ) -> Tensor:
     """What cluster_product means, as a dense matrix. [M, M]"""
     M, N = clusters.rowptr.shape[0] - 1, clusters.t_rowptr.shape[0] - 1
@@ -73,7 +74,7 @@ def rows_of(pattern: Pattern, kept: Tensor) -> tuple[Pattern, Tensor]:
     return Pattern(rowptr, col, t_rowptr, t_col, to_t, inverse(to_t)), entries
 
 
-def _sparse(adjacency: Adjacency, clusters: Pattern, share: Tensor, loops: bool) -> Adjacency:
+def _sparse(adjacency: SparseMatrix, clusters: Pattern, share: Tensor, loops: bool) -> SparseMatrix:
     M, N = clusters.rowptr.shape[0] - 1, clusters.t_rowptr.shape[0] - 1
     p, weight = adjacency.pattern, adjacency.weight
     weight = share.new_ones(p.col.shape[0]) if weight is None else weight.to(share.dtype)
@@ -87,7 +88,7 @@ def _sparse(adjacency: Adjacency, clusters: Pattern, share: Tensor, loops: bool)
     if not loops:
         other = (target != source).nonzero()[:, 0]
         target, source, value = (t.index_select(0, other) for t in (target, source, value))
-    return Adjacency.from_edge_index(torch.stack([source, target]), M, value)[0]
+    return SparseMatrix.from_edge_index(torch.stack([source, target]), M, value)[0]
 
 
 def _coo(row: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]) -> Tensor:

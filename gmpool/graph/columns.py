@@ -13,7 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Columns:
         """All columns side by side. [N, L·D]"""
         return self.blocks[0] if len(self.blocks) == 1 else torch.cat(self.blocks, dim=1)
 
-    def gcn(self, edges: Edges) -> list[Tensor]:
+    def gcn(self, edges: AnyEdges) -> list[Tensor]:
         """Â applied to all columns, still apart."""
         rest = [edges.gcn.matmul(block) for block in self.blocks[len(self.gcn_known) :]]
         return [*self.gcn_known, *rest]

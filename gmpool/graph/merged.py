@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.pairs import Slots
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import Pattern
@@ -14,7 +14,7 @@ from gmpool.ops.sparse import Pattern
 SLOTS_PER_EDGE, FEW_SLOTS = 32, 2**20
 
 
-def image(adjacency: Adjacency, cluster: Tensor, rows: Segments) -> Adjacency:
+def image(adjacency: SparseMatrix, cluster: Tensor, rows: Segments) -> SparseMatrix:
     """Edges between the M clusters of N nodes. cluster [N] in 0 … M-1, rows: the M rows' graphs.
 
     Weights of edges with the same image are summed; without weights they count once.
@@ -27,14 +27,14 @@ def image(adjacency: Adjacency, cluster: Tensor, rows: Segments) -> Adjacency:
     else:
         pattern, entry = _by_slots(source, target, rows, pairs)
     if adjacency.weight is None:
-        return Adjacency(pattern, None)
+        return SparseMatrix(pattern, None)
     no_loop = (source != target).nonzero()[:, 0]
     weight, entry = (t.index_select(0, no_loop) for t in (adjacency.weight, entry))
     parts = Segments.from_batch(entry, entry.shape[0], entry.device, pattern.col.shape[0])
-    return Adjacency(pattern, segment_sum(weight[:, None], parts)[:, 0])
+    return SparseMatrix(pattern, segment_sum(weight[:, None], parts)[:, 0])
 
 
-def image_reference(adjacency: Adjacency, cluster: Tensor, rows: Segments) -> Tensor:
+def image_reference(adjacency: SparseMatrix, cluster: Tensor, rows: Segments) -> Tensor:
     """What image means, as a dense matrix: Cᵀ A C without its diagonal. [M, M]"""
     N, M = cluster.shape[0], rows.batch.shape[0]
     member = torch.eye(M, dtype=torch.float64, device=cluster.device)[cluster]
@@ -64,4 +64,4 @@ def _by_sort(source: Tensor, target: Tensor, num_rows: int) -> tuple[Pattern, Te
     keys, entry = torch.unique(key, return_inverse=True)
     keys = keys[: keys.shape[0] - int(loop.any())]
     ends = torch.stack([keys % num_rows, keys // num_rows])
-    return Adjacency.from_edge_index(ends, num_rows)[0].pattern, entry
+    return SparseMatrix.from_edge_index(ends, num_rows)[0].pattern, entry

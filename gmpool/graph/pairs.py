@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import inverse
-from gmpool.ops.row_ids import row_ids
+from gmpool.ops.row_ids import inverse, row_ids
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import Adjacency, inverse
-from gmpool.ops.row_ids import row_ids
+from gmpool.graph.matrices import SparseMatrix
+from gmpool.ops.row_ids import inverse, row_ids
 from gmpool.ops.sparse import Pattern
 
 
-def with_loops(adjacency: Adjacency) -> Adjacency:
+def with_loops(adjacency: SparseMatrix) -> SparseMatrix:
     """Missing loops come first in their rows. Nothing is sorted."""
     p, weight = adjacency.pattern, adjacency.weight
     assert p.to_t is not None
@@ -32,14 +32,14 @@ def with_loops(adjacency: Adjacency) -> Adjacency:
     pattern = Pattern(rowptr, col, t_rowptr, t_col, to_t, inverse(to_t))
     if weight is not None:
         weight = _joined(weight, place, weight.new_ones(node.shape[0]), loop)
-    return Adjacency(pattern, weight)
+    return SparseMatrix(pattern, weight)
 
 
-def with_loops_reference(adjacency: Adjacency, dtype: torch.dtype) -> Tensor:
+def with_loops_reference(adjacency: SparseMatrix, dtype: torch.dtype) -> Tensor:
     """What with_loops means, as a dense matrix. [N, N]"""
     p = adjacency.pattern
     eye = torch.eye(p.rowptr.shape[0] - 1, dtype=dtype, device=p.col.device)
-    has_loop = Adjacency(p, None).matmul(eye).diagonal() > 0
+    has_loop = SparseMatrix(p, None).matmul(eye).diagonal() > 0
     return adjacency.matmul(eye) + torch.diag((~has_loop).to(dtype))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.sparse import Pattern
 
 
@@ -19,7 +19,7 @@ def reach(pattern: Pattern, hops: int) -> Pattern:
         pairs = torch.cat([pairs, newest]).unique()
     row, col = pairs // N, pairs % N
     others = row != col
-    made, _ = Adjacency.from_edge_index(torch.stack([col[others], row[others]]), N)
+    made, _ = SparseMatrix.from_edge_index(torch.stack([col[others], row[others]]), N)
     return made.pattern
 
 

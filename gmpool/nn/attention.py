@@ -15,13 +15,15 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Adjacency
-from gmpool.nn.conv import AnyEdges, ConvFactory, GCNConv, LinearConv, is_linear, make_conv
+from gmpool.graph.edges import AnyEdges
+from gmpool.graph.matrices import BitMatrix, SparseMatrix
+from gmpool.nn.conv import ConvFactory, GCNConv, LinearConv, is_linear, make_conv
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.add_bias import affine
 from gmpool.ops.direct import transformed
 from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.grouped import collect
+from gmpool.ops.matrix import Matrix
 from gmpool.ops.seed_attention import one_seed, seed_attention
 from gmpool.ops.seed_attention_through import seed_attention_through
 from gmpool.ops.seed_softmax import seed_softmax
@@ -204,11 +206,12 @@ class SeedAttention(MultiHeadAttention):
         return both[:H], both[H:]
 
 
-def _not_yet_applied(conv: object, x: Tensor | Columns, edges: AnyEdges) -> Adjacency | None:
-    """Â, when Â X would have to be made by a sparse product: then it need not be made at all."""
+def _not_yet_applied(conv: object, x: Tensor | Columns, edges: AnyEdges) -> Matrix | None:
+    """Â, when Â X would have to be made by one product with it: then it need not be made at all."""
     if not isinstance(conv, GCNConv) or (isinstance(x, Columns) and x.gcn_known):
         return None
-    return edges.gcn if isinstance(edges.gcn, Adjacency) else None
+    gcn = edges.gcn
+    return gcn if isinstance(gcn, SparseMatrix | BitMatrix) else None
 
 
 def _propagated(conv: LinearConv, x: Tensor | Columns, edges: AnyEdges) -> list[Tensor]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeGuard, cast
+from typing import Any, ClassVar, Protocol, TypeGuard, cast
 
 import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, WrongType, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import CoarseEdges, Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.one_hot import OneHot
+from gmpool.graph.reads import KINDS, reads_of
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.add_bias import add_bias, affine
 
-AnyEdges = Edges | CoarseEdges
 ConvFactory = Callable[[int, int], nn.Module]
 
 
@@ -49,6 +49,8 @@ class GCNConv(KeepsOptions):
     in_dim, out_dim: widths before and after.
     """
 
+    reads: ClassVar[frozenset[str]] = frozenset({"gcn"})
+
     def __init__(self, in_dim: int, out_dim: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(out_dim, in_dim))
@@ -56,9 +58,7 @@ class GCNConv(KeepsOptions):
         nn.init.xavier_uniform_(self.weight)
 
     def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> list[Tensor]:
-        if isinstance(x, Columns) and isinstance(edges, Edges):
-            return x.gcn(edges)
-        return [edges.gcn.matmul(plain(x))]
+        return x.gcn(edges) if isinstance(x, Columns) else [edges.gcn.matmul(x)]
 
     @property
     def propagates_first(self) -> bool:
@@ -106,6 +106,8 @@ class GINConv(KeepsOptions):
     eps: ε, which is not learned.
     """
 
+    reads: ClassVar[frozenset[str]] = frozenset({"plain"})
+
     def __init__(self, in_dim: int, out_dim: int, *, eps: float = 0.0) -> None:
         super().__init__()
         self.eps = eps
@@ -124,7 +126,7 @@ class ForeignConv(nn.Module):
     conv: what the factory made.
     """
 
-    reads_edge_attr = True
+    reads: ClassVar[frozenset[str]] = frozenset({"edge_index", "edge_attr", "edge_weight"})
 
     def __init__(self, conv: nn.Module) -> None:
         super().__init__()
@@ -156,12 +158,12 @@ def make_conv(conv: str | ConvFactory | None, in_dim: int, out_dim: int) -> nn.M
 
 def refuse_unread(module: nn.Module, edge_attr: Tensor | None) -> None:
     """Raises for an edge_attr that no part of the module reads."""
-    if edge_attr is None or any(getattr(m, "reads_edge_attr", False) for m in module.modules()):
+    if edge_attr is None or reads_of(module) & {"edge_attr", *KINDS}:
         return
     raise UserError(
         f"nothing in {type(module).__name__} reads edge_attr: leave it out, give numbers per edge "
         f"as edge_weight, or use a convolution that reads it, by a factory such as "
-        f"conv=lambda a, b: GINEConv(...) (a module of your own says so by reads_edge_attr = True)"
+        f"conv=lambda a, b: GINEConv(...)"
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.one_hot import OneHot
 from gmpool.nn.conv import ConvFactory, GCNConv, activated, make_conv
 from gmpool.nn.keeps_options import KeepsOptions
@@ -41,7 +41,7 @@ class Encoder(KeepsOptions):
         self.rows = None if num_layers else nn.Linear(in_dim, hidden_dim)
         self.out_dim = max(num_layers, 1) * hidden_dim
 
-    def forward(self, x: Tensor | OneHot, edges: Edges) -> Columns:
+    def forward(self, x: Tensor | OneHot, edges: AnyEdges) -> Columns:
         if isinstance(x, OneHot) and not (self.convs and isinstance(self.convs[0], GCNConv)):
             x = x.dense
         if self.rows is not None:
@@ -90,7 +90,7 @@ class MoleculeEncoder(KeepsOptions):
         self.convs = nn.ModuleList(make(bond_sizes, hidden_dim) for _ in range(num_layers))
         self.out_dim = hidden_dim * max(num_layers, 1)
 
-    def forward(self, x: Tensor, edges: Edges) -> Columns:
+    def forward(self, x: Tensor, edges: AnyEdges) -> Columns:
         x = self.atoms(x)
         layers = []
         for conv in self.convs:

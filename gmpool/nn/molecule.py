@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
+from gmpool.graph.incidence import incidence
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops import gpu
@@ -46,7 +48,7 @@ class BondConv(KeepsOptions):
     dim: D.
     """
 
-    reads_edge_attr = True
+    reads: ClassVar[frozenset[str]] = frozenset({"gcn_bonds"})
 
     def __init__(self, bond_sizes: tuple[int, ...], dim: int) -> None:
         super().__init__()
@@ -54,21 +56,20 @@ class BondConv(KeepsOptions):
         self.root = nn.Parameter(torch.randn(dim))
         self.bonds = MultiHotEmbedding(bond_sizes, dim)
 
-    def forward(self, x: Tensor, edges: Edges) -> Tensor:
+    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
         h = affine(x, self.linear.weight, self.linear.bias)
-        kinds = _few_kinds(edges, h)
-        if kinds is not None:
+        if by_kind(h) and (bonds := edges.gcn_bonds) is not None:
             # All of it is Â's: r is what its self-loops carry, and its weights are the scales.
-            table, a = torch.cat([self.bonds(kinds), self.root[None]]), edges.gcn
-            return bond_messages(a.pattern, h, table, _known(edges.gcn_code), a.weight)
-        p = edges.plain.pattern
+            table, a = torch.cat([self.bonds(bonds.kinds), self.root[None]]), bonds.matrix
+            return bond_messages(a.pattern, h, table, bonds.code, a.weight)
+        p = edges.entries.pattern
         degree = (p.t_rowptr[1:] - p.t_rowptr[:-1] + 1).to(x.dtype)  # [N]
         scale = degree.rsqrt()[:, None]
         # 1/√d_j belongs to the edge's source: it scales rows of edges, [E, D], by one column.
-        source = edges.edge_index[0]
-        message = torch.relu(spmm(edges.from_source, h) + self.bonds(_bonds_of(edges)))
-        message = message * scale.index_select(0, source)
-        return scale * spmm(edges.to_target, message) + torch.relu(h + self.root) / degree[:, None]
+        from_source, to_target = incidence(edges)
+        message = torch.relu(spmm(from_source, h) + self.bonds(_features(edges)))
+        message = message * scale.index_select(0, from_source.col)
+        return scale * spmm(to_target, message) + torch.relu(h + self.root) / degree[:, None]
 
 
 class BondGINConv(KeepsOptions):
@@ -80,7 +81,7 @@ class BondGINConv(KeepsOptions):
     dim: D.
     """
 
-    reads_edge_attr = True
+    reads: ClassVar[frozenset[str]] = frozenset({"bonds"})
 
     def __init__(self, bond_sizes: tuple[int, ...], dim: int) -> None:
         super().__init__()
@@ -88,16 +89,15 @@ class BondGINConv(KeepsOptions):
         self.mlp = TwoLayers(dim, 2 * dim, dim)
         self.bonds = MultiHotEmbedding(bond_sizes, dim)
 
-    def forward(self, x: Tensor, edges: Edges) -> Tensor:
+    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
         return self.mlp((1 + self.eps) * x + self._messages(x, edges))
 
-    def _messages(self, x: Tensor, edges: Edges) -> Tensor:
-        kinds = _few_kinds(edges, x)
-        if kinds is not None:
-            table, code = self.bonds(kinds), _known(edges.plain_code)
-            return bond_messages(edges.plain.pattern, x, table, code)
-        message = torch.relu(spmm(edges.from_source, x) + self.bonds(_bonds_of(edges)))
-        return spmm(edges.to_target, message)
+    def _messages(self, x: Tensor, edges: AnyEdges) -> Tensor:
+        if by_kind(x) and (bonds := edges.bonds) is not None:
+            return bond_messages(bonds.matrix.pattern, x, self.bonds(bonds.kinds), bonds.code)
+        from_source, to_target = incidence(edges)
+        message = torch.relu(spmm(from_source, x) + self.bonds(_features(edges)))
+        return spmm(to_target, message)
 
 
 BOND_CONVS: dict[str, Callable[[tuple[int, ...], int], nn.Module]] = {
@@ -106,18 +106,13 @@ BOND_CONVS: dict[str, Callable[[tuple[int, ...], int], nn.Module]] = {
 }
 
 
-def _few_kinds(edges: Edges, x: Tensor) -> Tensor | None:
-    """The kinds of bonds, [C, Σ sizes], where one operator does all with them: on a GPU, and for
-    edges that know their kinds. Without them the convolutions read edge_attr, [E, Σ sizes]."""
-    return edges.bond_kinds if gpu.usable(x) else None
+def by_kind(x: Tensor) -> bool:
+    """Whether one operator does all with kinds of bonds: on a GPU, for edges that know their kinds.
+    Else the convolutions read edge_attr, [E, Σ sizes]."""
+    return gpu.usable(x)
 
 
-def _known(code: Tensor | None) -> Tensor:
-    assert code is not None
-    return code
-
-
-def _bonds_of(edges: Edges) -> Tensor:
+def _features(edges: AnyEdges) -> Tensor:
     if edges.edge_attr is None:
         raise UserError("this convolution reads bonds, and the batch has no edge_attr")
     return edges.edge_attr

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.graph.edges import inverse
 from gmpool.nn.attention import Attended, MultiHeadAttention
 from gmpool.ops.add_bias import affine
+from gmpool.ops.row_ids import inverse
 from gmpool.ops.segment import Segments, segment_softmax
 from gmpool.ops.sparse import Pattern, sddmm, spmm
 

@@ -7,15 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import Adjacency
 from gmpool.ops.direct import only_values
 from gmpool.ops.grouped import collect, match, spread
+from gmpool.ops.matrix import Matrix
 from gmpool.ops.seed_softmax import mass_of, seed_softmax, softmax_backward
 from gmpool.ops.segment import Segments, segment_gather
 
 
 def seed_attention_through(
-    gcn: Adjacency,
+    gcn: Matrix,
     x: Tensor,
     m: Tensor,
     c: Tensor,
@@ -28,7 +28,7 @@ def seed_attention_through(
     Two products with Â at width H·K instead of one at width D, and the same for the backward: less
     where 2·H·K < D. Of size [N, D] there is X alone, and its gradient.
     """
-    if only_values(x) and not (gcn.weight is not None and gcn.weight.requires_grad):
+    if only_values(x) and not gcn.learns:
         pooled, mass, a = _Through.apply(x, m, c, gcn, segments, num_heads, axis)
     else:
         pooled, mass, a, _ = _attend(x, x @ m, c, gcn, segments, num_heads, axis)
@@ -39,7 +39,7 @@ def _attend(
     x: Tensor,
     xm: Tensor,
     c: Tensor,
-    gcn: Adjacency,
+    gcn: Matrix,
     segments: Segments,
     num_heads: int,
     axis: str,

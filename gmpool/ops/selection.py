@@ -10,8 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import inverse
-from gmpool.ops.row_ids import stable_order
+from gmpool.ops.row_ids import inverse, stable_order
 from gmpool.ops.segment import Segments
 
 

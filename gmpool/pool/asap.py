@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.graph.cluster_product import cluster_product, rows_of
-from gmpool.graph.edges import Adjacency, Edges
-from gmpool.graph.induced import DerivedEdges
+from gmpool.graph.derived_edges import DerivedEdges
+from gmpool.graph.edges import AnyEdges
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.self_loops import with_loops
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.neighbour_max import neighbour_max
@@ -35,6 +36,7 @@ class ASAPool(Method):
     """
 
     architecture = "selection"
+    reads = frozenset({"entries"})
     fixed_shapes = False
 
     def __init__(
@@ -59,9 +61,9 @@ class ASAPool(Method):
         self.fit_here = nn.Linear(in_dim, 1, bias=False)  # W₂
         self.fit_there = nn.Linear(in_dim, 1)  # W₃
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the weighted graph of the kept clusters"""
-        looped = with_loops(edges.plain)
+        looped = with_loops(edges.entries)
         # Under autocast as well: scores of 8 bits would tie.
         with torch.autocast(x.device.type, enabled=False):
             z = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
@@ -89,7 +91,7 @@ class ASAPool(Method):
         score = nn.functional.leaky_relu(score, self.negative_slope)
         return row_softmax(neighbours, score)
 
-    def fitness(self, clusters: Tensor, looped: Adjacency) -> Tensor:
+    def fitness(self, clusters: Tensor, looped: SparseMatrix) -> Tensor:
         """What φ is the sigmoid of: LEConv, which sees whether a cluster stands out. [N]"""
         weight = torch.cat([self.fit_own.weight, self.fit_here.weight, self.fit_there.weight])
         own, here, there = (clusters @ weight.t()).unbind(1)

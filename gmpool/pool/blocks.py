@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges, Edges
 from gmpool.nn.attention import Attended, SeedAttention
-from gmpool.nn.conv import AnyEdges, ConvFactory, refuse_unread
+from gmpool.nn.conv import ConvFactory, refuse_unread
 from gmpool.nn.dropout import Dropout
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.row_attention import RowAttention
@@ -114,9 +114,7 @@ class GMPool(KeepsOptions):
         """x [N, D], edge_index [2, E], batch [N] -> Pooled with x [B, K, D]"""
         refuse_unread(self, edge_attr)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = edge_index
-        if isinstance(edges, (Tensor, Edges)):
-            edges = Edges.of(edges, x.shape[0], x.dtype, edge_weight, edge_attr)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         attended = self.attention(self.seeds, x, edges, segments, want_attention=return_assignment)
         out = self.after(self.seeds, attended)
         if not return_assignment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.method import METHODS, GraphSizes, Method
@@ -23,5 +23,5 @@ class DeepSets(Method):
         self.of_node = TwoLayers(in_dim, hidden_dim, hidden_dim)
         self.of_sum = TwoLayers(hidden_dim, hidden_dim, hidden_dim)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         return Pooled(self.of_sum(segment_sum(self.of_node(x), segments)))

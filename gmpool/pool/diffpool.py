@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gmpool.graph.edges import CoarseEdges, Edges
-from gmpool.nn.conv import AnyEdges, GCNConv
+from gmpool.graph.coarse_edges import CoarseEdges
+from gmpool.graph.edges import AnyEdges
+from gmpool.nn.conv import GCNConv
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_mean, segment_sum
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
@@ -30,6 +31,7 @@ class DiffPool(Method):
     architecture = "clusters"
     rebuilds = frozenset({"x", "a"})
     rows_per_graph: int
+    reads = frozenset({"plain"})
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class DiffPool(Method):
         self.out_dim = in_dim
         self.assign = GCNConv(in_dim, self.rows_per_graph)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [B, K, D] and dense coarse graphs"""
         log_s = self.assign(x, edges).log_softmax(1)  # [N, K]
         s = log_s.exp()

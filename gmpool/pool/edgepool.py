@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.graph.edges import Edges
-from gmpool.graph.induced import DerivedEdges
+from gmpool.graph.derived_edges import DerivedEdges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.merged import image
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.matching import contract
@@ -36,6 +36,7 @@ class EdgePool(Method):
     """
 
     architecture = "selection"
+    reads = frozenset({"entries"})
     fixed_shapes = False
 
     def __init__(
@@ -54,9 +55,9 @@ class EdgePool(Method):
         self.raw = nn.Linear(2 * in_dim, 1)
         self.drop = nn.Dropout(dropout)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the graph of the merged nodes"""
-        pattern = edges.plain.pattern
+        pattern = edges.entries.pattern
         # Under autocast as well: scores of 8 bits would tie.
         with torch.autocast(x.device.type, enabled=False):
             z = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
@@ -73,7 +74,7 @@ class EdgePool(Method):
                 0, members.batch.index_select(0, i), score.index_select(0, pairs)
             )
             merged = scale[:, None] * segment_sum(z, members)
-        coarse = DerivedEdges(image(edges.plain, members.batch, left), dtype=edges.dtype)
+        coarse = DerivedEdges(image(edges.entries, members.batch, left), dtype=edges.dtype)
         return Pooled(merged.to(x.dtype), edges=coarse, segments=left, cluster=members.batch)
 
     def scores(self, x: Tensor, pattern: Pattern) -> tuple[Tensor, Tensor]:

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Edges
-from gmpool.nn.conv import AnyEdges, ConvFactory, refuse_unread
+from gmpool.graph.edges import AnyEdges, Edges
+from gmpool.nn.conv import ConvFactory, refuse_unread
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
@@ -125,6 +125,10 @@ class GraphMultisetTransformer(KeepsOptions):
         linear = final_linear or width != hidden_dim
         self.final = nn.Linear(width, hidden_dim) if linear else nn.Identity()
 
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset({"plain"}) if self.later_adjacency == "coarsened" else frozenset()
+
     @classmethod
     def from_preset(
         cls, preset: str, in_dim: int, hidden_dim: int, **options: Any
@@ -153,7 +157,7 @@ class GraphMultisetTransformer(KeepsOptions):
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         batch_size: int | None = None,
         *,
@@ -163,7 +167,7 @@ class GraphMultisetTransformer(KeepsOptions):
         """x [N, in_dim], edge_index [2, E], batch [N] -> [B, hidden_dim]"""
         refuse_unread(self, edge_attr)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges: AnyEdges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         rows: Tensor | Columns = x  # [N, D] while ragged, [B, K, D] from the first pooling on
         last = len(self.blocks) - 1
         for i, block in enumerate(self.blocks):
@@ -184,7 +188,7 @@ class GraphMultisetTransformer(KeepsOptions):
     def assign(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         batch_size: int | None = None,
         *,

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gmpool.errors import unknown
 from gmpool.graph.columns import Columns
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
@@ -87,7 +87,7 @@ class GMTMethod(Method):
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
         edge_weight: Tensor | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments, segment_mean
 from gmpool.pool.method import METHODS, GraphSizes, Method
 from gmpool.pool.pooled import Pooled
@@ -20,5 +20,5 @@ class MeanPool(Method):
         super().__init__()
         self.out_dim = in_dim
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         return Pooled(segment_mean(x, segments))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_gather, segment_mean, segment_sum
@@ -76,7 +76,7 @@ class MemPool(Method):
         self.first = MemoryLayer(in_dim, hidden_dim, self.rows_per_graph, heads, tau)
         self.last = MemoryLayer(hidden_dim, hidden_dim, 1, heads, tau)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         rows, c = self.first(x, segments)
         B, K, D = rows.shape
         rows = nn.functional.leaky_relu(rows).view(B * K, D)

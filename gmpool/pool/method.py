@@ -22,7 +22,7 @@ from torch import Tensor
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges, Edges
 from gmpool.nn.conv import refuse_unread
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
@@ -108,8 +108,6 @@ class Method(KeepsOptions):
     an option ratio, and gives K clusters and their assignment, or the nodes that it kept."""
     breaks: ClassVar[Mapping[str, str]] = {}
     """Laws that it cannot keep by its nature, and why: "order" (of nodes and edges)."""
-    reads_edge_attr: ClassVar[bool] = False
-    """Whether `pool` looks at edges.edge_attr itself, and not only by its convolutions."""
     out_dim: int
     rows_per_graph: int | None = None
     """K, the rows that each graph is pooled to, where the method fixes their number."""
@@ -119,10 +117,16 @@ class Method(KeepsOptions):
         """Whether replicas with these options can be stacked."""
         return cls.fixed_shapes
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """Which forms of the edges `pool` asks for itself, beside its convolutions
+        (`gmpool.graph.reads`)."""
+        return frozenset()
+
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
         edge_weight: Tensor | None = None,
@@ -133,11 +137,10 @@ class Method(KeepsOptions):
         refuse_unread(self, edge_attr)
         x = plain(x)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        if isinstance(edge_index, (Tensor, Edges)):
-            edge_index = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
-        return self.pool(x, edge_index, segments)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
+        return self.pool(x, edges, segments)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """What the method does with the nodes x [N, D] of a batch."""
         raise NotImplementedError
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.graph.edges import CoarseEdges, Edges
+from gmpool.graph.coarse_edges import CoarseEdges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.diffpool import root
@@ -34,6 +35,7 @@ class MinCutPool(Method):
     architecture = "clusters"
     rebuilds = frozenset({"x", "a"})
     rows_per_graph: int
+    reads = frozenset({"plain"})
 
     def __init__(
         self,
@@ -54,7 +56,7 @@ class MinCutPool(Method):
         self.out_dim = in_dim
         self.assign = nn.Linear(in_dim, self.rows_per_graph)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [B, K, D] and dense coarse graphs"""
         s = self.assign(x).softmax(1)  # [N, K]
         a_s = edges.plain.matmul(s)  # A S

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from gmpool.graph.edges import CoarseEdges, Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments
 
 
@@ -30,7 +30,7 @@ class Pooled:
     assignment: Tensor | None = None
     attention: Tensor | None = None
     losses: dict[str, Tensor] = field(default_factory=dict)
-    edges: Edges | CoarseEdges | None = None
+    edges: AnyEdges | None = None
     segments: Segments | None = None
     kept: Tensor | None = None
     cluster: Tensor | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.segment import Segments, segment_max, segment_mean
 from gmpool.ops.selection import best_of_each
@@ -27,6 +27,7 @@ class SAGPool(Method):
     """
 
     architecture = "selection"
+    reads = frozenset({"entries", "edge_attr"})
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
@@ -36,7 +37,7 @@ class SAGPool(Method):
         self.ratio, self.out_dim = ratio, in_dim
         self.score = GCNConv(in_dim, 1)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the graph among the kept nodes"""
         score = torch.tanh(self.score(x, edges)[:, 0])
         return keep_best(x, score, edges, segments, self.ratio)
@@ -47,6 +48,7 @@ class SAGPoolGlobal(SAGPool):
     """SAGPool(G): the same once, then mean and maximum of the kept nodes. [N, D] -> [B, 2 D]"""
 
     architecture = "global"
+    reads = frozenset()
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
@@ -54,7 +56,7 @@ class SAGPoolGlobal(SAGPool):
         super().__init__(in_dim, hidden_dim, sizes=sizes, ratio=ratio)
         self.out_dim = 2 * in_dim
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         score = torch.tanh(self.score(x, edges)[:, 0])
         kept, left = best_of_each(score, segments, self.ratio)
         rows = x.index_select(0, kept) * score.index_select(0, kept)[:, None]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_softmax
 from gmpool.pool.method import METHODS, GraphSizes, Method
@@ -37,7 +37,7 @@ class Set2Set(Method):
         for parameter in self.parameters():  # as torch.nn.LSTM begins
             nn.init.uniform_(parameter, -(in_dim**-0.5), in_dim**-0.5)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         B = segments.num_graphs
         state = cell = x.new_zeros(B, self.in_dim)
         both = x.new_zeros(B, 2 * self.in_dim)

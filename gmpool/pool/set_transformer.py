@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.method import METHODS, GraphSizes, Method
@@ -59,7 +59,7 @@ class SetTransformer(Method):
         self.to_seeds = GMPool(hidden_dim, num_seeds, conv=None, **block)
         self.decode = SelfAtt(hidden_dim, **block)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         x = self.encode(self.narrow(x), segments)
         pooled = self.to_seeds(torch.relu(self.linear(x)), edges, segments)
         return Pooled(self.decode(pooled.x).flatten(1))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import ranking
@@ -85,7 +85,7 @@ class SortPool(Method):
         direction = torch.arange(1, in_dim + 1, dtype=torch.float64).sqrt().sin()
         self.register_buffer("direction", direction.float(), persistent=False)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         return Pooled(self.readout(self.sorted_rows(x, segments)))
 
     def sorted_rows(self, x: Tensor, segments: Segments) -> Tensor:

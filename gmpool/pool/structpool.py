@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.within_hops import reach
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.grouped import collect, match
@@ -76,7 +76,7 @@ class StructPool(Method):
         self.rounds, self.hops = rounds, hops
         self.unary = GCNConv(in_dim, self.rows_per_graph)
         self.compatibility = nn.Parameter(-torch.eye(self.rows_per_graph))
-        self.readout: ConvolutionReadout | GCNConv
+        self.readout: ConvolutionReadout | GCNConv | None
         if readout == "convolution":
             self.readout = ConvolutionReadout(in_dim, self.rows_per_graph)
             self.out_dim = self.readout.out_dim
@@ -84,10 +84,16 @@ class StructPool(Method):
             self.readout = GCNConv(in_dim, hidden_dim)
             self.out_dim = hidden_dim
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    @property
+    def reads(self) -> frozenset[str]:
+        coarse = frozenset() if self.readout is None else frozenset({"plain"})
+        return coarse if self.hops is None else coarse | {"entries"}
+
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         s = self.assign(x, edges, segments)
         rows = collect(s[:, None].to(x.dtype), x, segments)[0]  # [B, K, D]
         coarse = edges.coarsened(s, segments)
+        assert self.readout is not None, "without a readout it only assigns"
         if isinstance(self.readout, ConvolutionReadout):
             out = self.readout(rows)
         else:
@@ -95,7 +101,7 @@ class StructPool(Method):
             out = out.view(*rows.shape[:2], -1).mean(1)
         return Pooled(out, s)
 
-    def assign(self, x: Tensor, edges: Edges, segments: Segments) -> Tensor:
+    def assign(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Tensor:
         """S by mean field. [N, K]"""
         z = self.unary(x, edges)
         mix = everyone(x, segments) if self.hops is None else neighbours(x, edges, self.hops)
@@ -121,9 +127,9 @@ def everyone(x: Tensor, segments: Segments) -> Mixing:
     return mix
 
 
-def neighbours(x: Tensor, edges: Edges, hops: int) -> Mixing:
+def neighbours(x: Tensor, edges: AnyEdges, hops: int) -> Mixing:
     """W Q where nodes within so many steps interact."""
-    pattern = reach(edges.plain.pattern, hops)
+    pattern = reach(edges.entries.pattern, hops)
     weight = sddmm(pattern, x, x)  # [P]
     total = spmm(pattern, x)
     scale = 1 / kept_from_zero(spmm(pattern, torch.ones_like(x[:, :1]), weight), x, total)

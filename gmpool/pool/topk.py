@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.induced import induced
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
@@ -25,6 +25,7 @@ class TopKPool(Method):
 
     architecture = "selection"
     rebuilds = frozenset({"x"})  # which nodes are kept does not change smoothly
+    reads = frozenset({"entries", "edge_attr"})
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, ratio: float = 0.25
@@ -35,13 +36,15 @@ class TopKPool(Method):
         self.weight = nn.Parameter(torch.empty(in_dim))
         nn.init.uniform_(self.weight, -(in_dim**-0.5), in_dim**-0.5)
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the graph among the kept nodes"""
         score = (x @ self.weight) / self.weight.norm()
         return keep_best(x, torch.tanh(score), edges, segments, self.ratio)
 
 
-def keep_best(x: Tensor, score: Tensor, edges: Edges, segments: Segments, ratio: float) -> Pooled:
+def keep_best(
+    x: Tensor, score: Tensor, edges: AnyEdges, segments: Segments, ratio: float
+) -> Pooled:
     """The graph of the best nodes, each scaled by its score, through which the score learns."""
     kept, left = best_of_each(score, segments, ratio)
     rows = x.index_select(0, kept) * score.index_select(0, kept)[:, None]

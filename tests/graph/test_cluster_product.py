@@ -8,7 +8,7 @@ from graphs import random_batch
 
 from gmpool.graph import cluster_product as module
 from gmpool.graph.cluster_product import cluster_product, cluster_product_reference, rows_of
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
 
@@ -27,7 +27,7 @@ def test_product_equals_the_reference(
     N = len(batch.x)
     batch = batch.permuted(torch.randperm(N), torch.randperm(batch.edge_index.shape[1]))
     weight = None if batch.weight is None else batch.weight.requires_grad_()
-    adjacency, _ = Adjacency.from_edge_index(batch.edge_index, N, weight)
+    adjacency, _ = SparseMatrix.from_edge_index(batch.edge_index, N, weight)
     segments = Segments.from_batch(batch.batch, N, None, batch.size)
     kept, left = best_of_each(torch.rand(N), segments, 0.5)
     clusters, entries = rows_of(adjacency.pattern, kept)
@@ -51,7 +51,7 @@ def test_product_equals_the_reference(
 
 def test_rows_of_keeps_rows_whole() -> None:
     batch = random_batch([6, 4], 1, directed=True)
-    pattern = Adjacency.from_edge_index(batch.edge_index, 10)[0].pattern
+    pattern = SparseMatrix.from_edge_index(batch.edge_index, 10)[0].pattern
     kept = torch.tensor([0, 3, 4, 9])
     rows, entries = rows_of(pattern, kept)
     assert torch.equal(kept[rows.rows], pattern.rows[entries])
@@ -67,7 +67,7 @@ def test_graphs_without_pairs(path: str, sizes: list[int], monkeypatch: pytest.M
         monkeypatch.setattr(module, "LARGE_TABLE", -1)
     batch = random_batch(sizes, 1)
     N = len(batch.x)
-    adjacency, _ = Adjacency.from_edge_index(batch.edge_index, N)
+    adjacency, _ = SparseMatrix.from_edge_index(batch.edge_index, N)
     left = Segments.from_batch(batch.batch, N, None, batch.size)
     clusters, _ = rows_of(adjacency.pattern, torch.arange(N))
     coarse = cluster_product(adjacency, clusters, torch.zeros(0), left, loops=False)

@@ -8,15 +8,16 @@ from graphs import random_batch
 from hypothesis import given
 from torch import Tensor
 
-from gmpool.graph.edges import Adjacency, Edges
+from gmpool.graph.edges import Edges
 from gmpool.graph.induced import induced
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
 
 sizes_of_graphs = st.lists(st.integers(0, 7), min_size=1, max_size=5).filter(any)
 
 
-def dense(adjacency: Adjacency) -> Tensor:
+def dense(adjacency: SparseMatrix) -> Tensor:
     n = adjacency.pattern.rowptr.shape[0] - 1
     return adjacency.matmul(torch.eye(n, dtype=torch.float64))
 

@@ -7,14 +7,14 @@ import torch
 from graphs import random_batch
 
 from gmpool.graph import merged as module
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.merged import image, image_reference
 from gmpool.ops.segment import Segments
 
 
 def merged(
     sizes: list[int], directed: bool, weighted: bool
-) -> tuple[Adjacency, torch.Tensor, Segments]:
+) -> tuple[SparseMatrix, torch.Tensor, Segments]:
     """A batch with some loops, in a mixed order, with nodes merged at random in their graphs."""
     batch = random_batch(sizes, 2, directed=directed, weighted=weighted)
     N = len(batch.x)
@@ -33,7 +33,7 @@ def merged(
     graph_of = torch.empty(len(names), dtype=torch.long)
     graph_of[scramble] = names // 4
     rows = Segments.from_batch(graph_of, len(names), None, len(sizes))
-    return Adjacency.from_edge_index(edge_index, N, weight)[0], scramble[cluster], rows
+    return SparseMatrix.from_edge_index(edge_index, N, weight)[0], scramble[cluster], rows
 
 
 @pytest.mark.parametrize("by_sort", [False, True])
@@ -59,7 +59,7 @@ def test_image_equals_the_reference(
     back = coarse.weight
     if back is not None:
         back = back.index_select(0, coarse.pattern.to_t)
-    turned = Adjacency(coarse.pattern.transposed, back).matmul(eye)
+    turned = SparseMatrix(coarse.pattern.transposed, back).matmul(eye)
     torch.testing.assert_close(turned, expected.t(), atol=1e-12, rtol=1e-12)
     pairs = list(zip(coarse.pattern.rows.tolist(), coarse.pattern.col.tolist(), strict=True))
     assert pairs == sorted(set(pairs))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from graphs import random_batch
 
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.self_loops import with_loops, with_loops_reference
 
 
@@ -23,7 +23,7 @@ def test_with_loops_equals_the_reference(weighted: bool, directed: bool, loops: 
         weight = torch.cat([batch.weight, torch.full((len(loops),), 3.0, dtype=torch.float64)])
         weight.requires_grad_()
     N = len(batch.x)
-    adjacency, _ = Adjacency.from_edge_index(edge_index, N, weight)
+    adjacency, _ = SparseMatrix.from_edge_index(edge_index, N, weight)
     found, expected = with_loops(adjacency), with_loops_reference(adjacency, torch.float64)
     x = batch.x.clone().requires_grad_()
     torch.testing.assert_close(found.matmul(x), expected @ x)
@@ -40,10 +40,10 @@ def test_with_loops_equals_the_reference(weighted: bool, directed: bool, loops: 
 
 def test_a_symmetric_pattern_stays_one() -> None:
     batch = random_batch([5, 4], 1)
-    pattern = Adjacency.from_edge_index(batch.edge_index, 9)[0].pattern
+    pattern = SparseMatrix.from_edge_index(batch.edge_index, 9)[0].pattern
     shared = type(pattern)(
         pattern.rowptr, pattern.col, pattern.rowptr, pattern.col, pattern.to_t, pattern.from_t
     )
-    looped = with_loops(Adjacency(shared, None)).pattern
+    looped = with_loops(SparseMatrix(shared, None)).pattern
     assert looped.t_col is looped.col
     assert torch.equal(looped.rows[looped.to_t], looped.col)

@@ -8,7 +8,7 @@ import torch
 from graphs import random_batch
 from torch import Tensor
 
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.sparse import Pattern
 
 
@@ -20,7 +20,7 @@ class Molecules(NamedTuple):
 
 def with_kinds(edge_index: Tensor, n: int, kinds: int, seed: int) -> Molecules:
     """Edges that go both ways, each with a kind and a weight, the same seen from both ends."""
-    adjacency, _ = Adjacency.from_edge_index(edge_index, n)
+    adjacency, _ = SparseMatrix.from_edge_index(edge_index, n)
     p = adjacency.pattern
     generator = torch.Generator().manual_seed(seed)
     kind = torch.randint(kinds, (n, n), generator=generator)

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from gmpool.config import ModelConfig
 from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
+from gmpool.graph.reads import READS, reads_of
 from gmpool.ops.segment import Segments
 from gmpool.pool import METHODS, method_options, method_summary
 from gmpool.pool.method import GraphSizes, Method
@@ -213,12 +214,38 @@ def a_misspelt_option_raises(name: str) -> None:
                 METHODS[name](FEATURES, HIDDEN, sizes=SIZES, ratio=ratio)
 
 
+class Watched:
+    """Edges that remember which of their forms they were asked for."""
+
+    def __init__(self, edges: Edges) -> None:
+        self.edges, self.asked = edges, set[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked |= {name} & READS
+        if name in ("coarsened", "squared_sum"):
+            self.asked.add("plain")
+        return getattr(self.edges, name)
+
+
+@law
+def it_asks_of_edges_what_it_says_it_reads(name: str) -> None:
+    """Batches of fixed shape hold that and no more."""
+    pool, batch = pooling(name), random_batch([4, 3], FEATURES)
+    reads = reads_of(pool)
+    if "batch" not in reads:  # else it wants the set itself
+        edges = Watched(Edges(batch.edge_index, len(batch.x), dtype=torch.float64))
+        pool(batch.x, edges, batch.batch, batch_size=batch.size)
+        assert edges.asked <= reads
+
+
 @law
 def edge_attr_is_read_or_refused(name: str) -> None:
     pool, batch = pooling(name), random_batch([4, 3], FEATURES)
     attr = torch.ones(batch.edge_index.shape[1], 2, dtype=torch.float64)
-    if METHODS[name].reads_edge_attr:
-        assert not torch.equal(called(pool, batch, edge_attr=attr).x, called(pool, batch).x)
+    if "edge_attr" in reads_of(pool):
+        other, none = called(pool, batch, edge_attr=attr), called(pool, batch)
+        seen = not torch.equal(other.x, none.x)
+        assert seen or (other.edges.edge_attr is not None and none.edges.edge_attr is None)
     else:
         with pytest.raises(UserError, match="reads edge_attr: leave it out"):
             called(pool, batch, edge_attr=attr)

@@ -14,7 +14,6 @@ from gmpool.data import GraphBatch
 from gmpool.data.adjacency_bits import adjacency_bits, is_dense
 from gmpool.data.pack import pack
 from gmpool.graph.batch_edges import BatchEdges
-from gmpool.graph.dense_adjacency import DenseAdjacency, EntriesNotKept
 from gmpool.ops.dense_graphs import dense_product, dense_product_reference
 
 WHICH = pytest.mark.parametrize("normalised", [False, True], ids=["plain", "gcn"])
@@ -110,15 +109,6 @@ def test_half_precision_is_summed_in_float32() -> None:
     assert y.dtype == torch.bfloat16
     exact = dense_product(graphs, x.double(), scale)
     torch.testing.assert_close(y.double(), exact, atol=0.01, rtol=0.01)
-
-
-def test_no_entries_are_kept() -> None:
-    graphs, scale = graphs_of(dense_set([3]), [0])
-    matrix = DenseAdjacency(graphs, scale)
-    assert matrix.transposed is matrix
-    for name in ("pattern", "weight"):
-        with pytest.raises(EntriesNotKept):
-            getattr(matrix, name)
 
 
 def test_where_there_are_bits() -> None:

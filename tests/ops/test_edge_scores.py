@@ -7,7 +7,7 @@ import torch
 from graphs import random_batch
 from torch.autograd import gradcheck
 
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.edge_scores import (
     row_softmax,
     row_softmax_reference,
@@ -19,7 +19,7 @@ from gmpool.ops.sparse import Pattern
 
 def a_pattern(sizes: list[int]) -> tuple[Pattern, int]:
     batch = random_batch(sizes, 1, directed=True)
-    return Adjacency.from_edge_index(batch.edge_index, len(batch.x))[0].pattern, len(batch.x)
+    return SparseMatrix.from_edge_index(batch.edge_index, len(batch.x))[0].pattern, len(batch.x)
 
 
 @pytest.mark.parametrize("sizes", [[6, 0, 1, 4], [1], [0]])

@@ -6,7 +6,7 @@ import pytest
 import torch
 from graphs import random_batch
 
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.self_loops import with_loops
 from gmpool.ops.neighbour_max import neighbour_max, neighbour_max_reference
 from gmpool.ops.sparse import Pattern
@@ -14,7 +14,7 @@ from gmpool.ops.sparse import Pattern
 
 def a_pattern(sizes: list[int]) -> tuple[Pattern, int]:
     batch = random_batch(sizes, 1, directed=True)
-    adjacency, _ = Adjacency.from_edge_index(batch.edge_index, len(batch.x))
+    adjacency, _ = SparseMatrix.from_edge_index(batch.edge_index, len(batch.x))
     return with_loops(adjacency).pattern, len(batch.x)
 
 

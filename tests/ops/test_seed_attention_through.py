@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import vmap
 
-from gmpool.graph.edges import Adjacency, gcn_edges
+from gmpool.graph.edges import gcn_edges
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.seed_attention import seed_attention_reference
 from gmpool.ops.seed_attention_through import seed_attention_through
 from gmpool.ops.segment import Segments
@@ -18,13 +19,15 @@ H, K, D = 2, 3, 5
 AXES = pytest.mark.parametrize("axis", ["seeds", "nodes"])
 
 
-def a_batch(dtype: torch.dtype = torch.float64) -> tuple[Adjacency, Segments, tuple[Tensor, ...]]:
+def a_batch(
+    dtype: torch.dtype = torch.float64,
+) -> tuple[SparseMatrix, Segments, tuple[Tensor, ...]]:
     """Directed, weighted graphs, one of them empty, whose nodes lie in any order."""
     batch = random_batch([4, 1, 0, 3], D, weighted=True, directed=True)
     torch.manual_seed(0)
     batch = batch.permuted(torch.randperm(8), torch.randperm(batch.edge_index.shape[1]))
     both, weight = gcn_edges(batch.edge_index, 8, batch.weight, torch.float64)
-    gcn, _ = Adjacency.from_edge_index(both, 8, weight.to(dtype))
+    gcn, _ = SparseMatrix.from_edge_index(both, 8, weight.to(dtype))
     segments = Segments.from_batch(batch.batch, 8, None, 4)
     shapes = ((8, D), (D, H * K), (H * K,))
     tensors = (torch.randn(*s, dtype=torch.float64).to(dtype).requires_grad_() for s in shapes)

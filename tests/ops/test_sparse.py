@@ -7,13 +7,13 @@ import torch
 from graphs import random_batch
 from torch.autograd import gradcheck, gradgradcheck
 
-from gmpool.graph.edges import Adjacency
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.sparse import Pattern, sddmm, sddmm_reference, spmm, spmm_reference
 
 
 def a_pattern(directed: bool = True) -> tuple[Pattern, int]:
     batch = random_batch([4, 0, 3, 1], 2, directed=directed)
-    adjacency, _ = Adjacency.from_edge_index(batch.edge_index, len(batch.x))
+    adjacency, _ = SparseMatrix.from_edge_index(batch.edge_index, len(batch.x))
     return adjacency.pattern, len(batch.x)
 
 
@@ -101,7 +101,7 @@ def test_error_is_that_of_plain_torch(dtype: torch.dtype) -> None:
     """At most twice the error of the plain reference at the same precision."""
     torch.manual_seed(0)
     batch = random_batch([40, 25, 60], 33)
-    adjacency, _ = Adjacency.from_edge_index(batch.edge_index, len(batch.x))
+    adjacency, _ = SparseMatrix.from_edge_index(batch.edge_index, len(batch.x))
     w = torch.rand(batch.edge_index.shape[1], dtype=torch.float64)
     exact = spmm_reference(adjacency.pattern, batch.x, w)
     plain = spmm_reference(adjacency.pattern, batch.x.to(dtype), w.to(dtype))

@@ -149,7 +149,7 @@ def test_layers_are_what_they_are_without_kinds(
     found = []
     for fused in (True, False):
         if not fused:
-            monkeypatch.setattr(molecule, "_few_kinds", lambda edges, x: None)
+            monkeypatch.setattr(molecule, "by_kind", lambda x: False)
         batch = graphs.batch(range(graphs.num_graphs))
         inputs = [x, *conv.parameters()]
         found.append(with_gradients([conv(x, BatchEdges(batch))], inputs))

@@ -16,7 +16,6 @@ from triton_checks import PRODUCTS, assert_as_exact, low_and_exact, with_gradien
 
 from gmpool.config import ModelConfig
 from gmpool.data.fixed_batch import Bounds, FixedBatches
-from gmpool.engine.stack.bits import multiplies_with_bits
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.stack import batches_for
 from gmpool.engine.train import first_model
@@ -137,4 +136,4 @@ def test_who_reads_bits(method: str, conv: str, dense: bool, device: str) -> Non
     assert (made.bits is not None) == dense
     sparse = dense_set([40] * len(SIZES), density=0.1).to(device)
     assert batches_for(model, sparse).bits is None
-    assert not multiplies_with_bits(model.double(), graphs)
+    assert batches_for(model.double(), graphs).bits is None

@@ -21,7 +21,7 @@ FILE = '''
 
 from torch import Tensor
 
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.method import GraphSizes, Method
 from gmpool.pool.pooled import Pooled
@@ -34,6 +34,7 @@ class DegreeSum(Method):
     """
 
     architecture = "global"
+    reads = frozenset({"plain"})
 
     def __init__(
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, power: float = 0.5
@@ -41,7 +42,7 @@ class DegreeSum(Method):
         super().__init__()
         self.power, self.out_dim = power, in_dim
 
-    def pool(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         degree = 1 + edges.plain.matmul(x.new_ones(len(x), 1))  # [N, 1]
         return Pooled(segment_sum(x * degree**self.power, segments))
 '''

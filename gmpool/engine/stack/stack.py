@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from gmpool.config import TrainConfig
-from gmpool.data import GraphBatch, PackedGraphs, Split
+from gmpool.data import PackedGraphs, Split
 from gmpool.data.fixed_batch import Bounds, FixedBatches
 from gmpool.engine.stack.adam import Adam
-from gmpool.engine.stack.bits import multiplies_with_bits
 from gmpool.engine.stack.program import Best, Feed, Program, evaluated
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles, in_batches
 from gmpool.engine.train import AnyModelConfig, Epoch, Trained, first_model, loss_error, shape_for
 from gmpool.errors import UserError
+from gmpool.graph import reads
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.trainable import Trainable
 
@@ -253,16 +253,5 @@ def first_models(
 
 
 def batches_for(model: Trainable, graphs: PackedGraphs) -> FixedBatches:
-    """Batches with all that the network asks for, seen by letting it read one graph."""
-    if multiplies_with_bits(model, graphs):
-        return FixedBatches(graphs, plain=False, dense=True)
-    batch = GraphBatch(graphs, [0])
-    with torch.no_grad():
-        deepcopy(model).to(graphs.device).eval()(batch)
-    read = vars(batch)  # what nobody asked for was not made
-    return FixedBatches(
-        graphs,
-        plain="graph" in read,
-        attr="edge_attr" in read or "edge_index" in read,
-        codes="graph_code" in read or "gcn_code" in read,
-    )
+    """Batches with all that the network reads."""
+    return reads.batches_for(graphs, reads.reads_of(model), next(model.parameters()).dtype)

@@ -10,11 +10,13 @@ from torch import Tensor
 from gmpool.data.batch import GraphBatch
 from gmpool.data.pack import pack
 from gmpool.errors import UserError
-from gmpool.graph.batch_edges import BatchEdges, adjacency_of, batch_segments
-from gmpool.graph.edges import Adjacency, Edges
+from gmpool.graph.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.edges import AnyEdges
+from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
 from gmpool.pool.haarpool.chain import Chain, make_chain
+from gmpool.pool.haarpool.chain_memory import chain_of
 
 
 class ChainEdges(BatchEdges):
@@ -39,12 +41,12 @@ class ChainStep:
     clusters: Pattern
     counts: Tensor
     cluster: Tensor
-    basis: Adjacency | None
+    basis: SparseMatrix | None
     edges: ChainEdges
     segments: Segments
 
 
-def chain_step(edges: Edges, segments: Segments, levels: int | None) -> ChainStep:
+def chain_step(edges: AnyEdges, segments: Segments, levels: int | None) -> ChainStep:
     """The next pooling of a batch along its chain.
 
     levels: how many poolings there are from here to one row per graph. Edges that a pooling along
@@ -56,20 +58,18 @@ def chain_step(edges: Edges, segments: Segments, levels: int | None) -> ChainSte
     """
     if levels is not None and levels < 1:
         raise UserError(f"a chain has at least one pooling, got levels={levels}")
-    if isinstance(edges, ChainEdges):
-        if not edges.left or levels not in (None, len(edges.left)):
-            wanted = "one more" if levels is None else str(levels)
-            raise UserError(
-                f"the chain of these graphs has {len(edges.left)} pooling(s) left, not {wanted}; "
-                f"say at the first pooling how many there are, with levels="
-            )
-        assert isinstance(edges.graph_batch, GraphBatch)
-        return _step(edges.graph_batch, edges.left)
+    if isinstance(edges, ChainEdges) and (not edges.left or levels not in (None, len(edges.left))):
+        wanted = "one more" if levels is None else str(levels)
+        raise UserError(
+            f"the chain of these graphs has {len(edges.left)} pooling(s) left, not {wanted}; "
+            f"say at the first pooling how many there are, with levels="
+        )
     levels = 3 if levels is None else levels
     if isinstance(edges, BatchEdges):
-        batch = edges.graph_batch
+        batch = edges.batch
         assert isinstance(batch, GraphBatch), "chains are of sets, and replicas cannot be stacked"
-        return _step(batch, batch.graphs.chain(levels))
+        left = edges.left if isinstance(edges, ChainEdges) else chain_of(batch.graphs, levels)
+        return _step(batch, left)
     batch = _packed(edges, segments)
     chain = tuple(level.to(batch.graphs.device) for level in make_chain(batch.graphs, levels))
     return _step(batch, chain, segments.order)
@@ -92,13 +92,13 @@ def _step(batch: GraphBatch, chain: Chain, order: Tensor | None = None) -> Chain
         Pattern(ends, members, one_each, cluster),
         counts,
         cluster,
-        None if basis is None else adjacency_of(basis.graph),
+        None if basis is None else BatchEdges(basis).entries,
         ChainEdges(coarse, chain[1:]),
         batch_segments(coarse),
     )
 
 
-def _packed(edges: Edges, segments: Segments) -> GraphBatch:
+def _packed(edges: AnyEdges, segments: Segments) -> GraphBatch:
     """The graphs of a batch as a set of their own."""
     source, target = edges.edge_index
     crossing = segments.batch.index_select(0, source) != segments.batch.index_select(0, target)

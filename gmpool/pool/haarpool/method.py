@@ -19,7 +19,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges, Edges
 from gmpool.nn.conv import refuse_unread
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import spmm
@@ -33,6 +33,7 @@ class HaarPool(Method):
     """HaarPool: compresses nodes by Haar bases of a fixed chain of spectral clusterings."""
 
     architecture = "chain"
+    reads = frozenset({"batch"})
     fixed_shapes = False
     breaks: ClassVar[Mapping[str, str]] = {
         "order": "the chain is made of the edges alone: of nodes that a symmetry exchanges, as the "
@@ -46,7 +47,7 @@ class HaarPool(Method):
     def forward(
         self,
         x: Tensor | Columns,
-        edge_index: Tensor | Edges,
+        edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
         edge_weight: Tensor | None = None,

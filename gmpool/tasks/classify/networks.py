@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from gmpool.config import ModelConfig
 from gmpool.errors import UserError
-from gmpool.graph.edges import Edges
-from gmpool.nn.conv import AnyEdges, make_conv
+from gmpool.graph.edges import AnyEdges
+from gmpool.nn.conv import make_conv
 from gmpool.nn.encoder import Encoder, MoleculeEncoder
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
 from gmpool.ops.segment import Segments, segment_max, segment_mean
@@ -48,7 +48,7 @@ class GlobalNetwork(nn.Module):
         self.pool = _pooling(config, self.encoder.out_dim, shape.sizes)
         self.out_dim: int = self.pool.out_dim
 
-    def forward(self, x: Tensor, edges: Edges, segments: Segments) -> Pooled:
+    def forward(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         return self.pool(self.encoder(x, edges), edges, segments)
 
 

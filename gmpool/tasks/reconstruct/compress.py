@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from gmpool.config import AutoencoderConfig
 from gmpool.errors import unknown
-from gmpool.graph.edges import CoarseEdges, Edges
+from gmpool.graph.coarse_edges import CoarseEdges
+from gmpool.graph.edges import AnyEdges
 from gmpool.nn.conv import GCNConv
 from gmpool.nn.random_assignment import RandomAssignment
 from gmpool.ops.grouped import collect, spread
@@ -44,7 +45,7 @@ class Clusters:
         """C X_pool. [N, D]"""
         return spread(self.assignment[:, None], self.rows[None], segments)
 
-    def unpool_into(self, conv: GCNConv, edges: Edges, segments: Segments) -> Tensor:
+    def unpool_into(self, conv: GCNConv, edges: AnyEdges, segments: Segments) -> Tensor:
         """Â (C X_pool) Wᵀ + b, a convolution of what is unpooled. [N, D']
 
         With fewer clusters than columns it is made as (Â C) (X_pool Wᵀ) + b: K columns are
@@ -56,7 +57,7 @@ class Clusters:
         rows = nn.functional.linear(self.rows, conv.weight)
         return spread(c[:, None], rows[None], segments).add_(conv.bias)
 
-    def adjacency_errors(self, edges: Edges, segments: Segments) -> Tensor:
+    def adjacency_errors(self, edges: AnyEdges, segments: Segments) -> Tensor:
         """Mean of (A − C P Cᵀ)² over the n² entries of each graph, with P = A_pool. [B]
 
         Nothing n × n is made: ‖A − C P Cᵀ‖² = ‖A‖² − 2 ⟨Cᵀ A C, P⟩ + ⟨G P G, P⟩ with G = Cᵀ C.
@@ -81,13 +82,13 @@ class Kept:
         """Kept rows in their places, zeros elsewhere (Graph U-Net). [N, D]"""
         return self._in_places(self.rows, segments)
 
-    def unpool_into(self, conv: GCNConv, edges: Edges, segments: Segments) -> Tensor:
+    def unpool_into(self, conv: GCNConv, edges: AnyEdges, segments: Segments) -> Tensor:
         """A convolution of what is unpooled. [N, D']"""
         return conv(self.unpool(segments), edges)
 
-    def adjacency_errors(self, edges: Edges, segments: Segments) -> Tensor:
+    def adjacency_errors(self, edges: AnyEdges, segments: Segments) -> Tensor:
         """Mean of A² over the n² entries of each graph, of those that are lost. [B]"""
-        pattern, weight = edges.plain.pattern, edges.plain.weight
+        pattern, weight = edges.entries.pattern, edges.entries.weight
         there = self._in_places(self.rows.new_ones(self.rows.shape[0], 1), segments)
         among = there * spmm(pattern, there, None if weight is None else weight.square())
         lost = edges.squared_sum(segments).to(there.dtype) - segment_sum(among, segments)[:, 0]
@@ -113,7 +114,7 @@ class GMPoolClusters(nn.Module):
         self.pool = GMPool(dim, num_seeds, **options)
         self.linear = nn.Linear(dim, dim)
 
-    def forward(self, x: Tensor, edges: Edges, segments: Segments, ids: Tensor) -> Compressed:
+    def forward(self, x: Tensor, edges: AnyEdges, segments: Segments, ids: Tensor) -> Compressed:
         pooled = self.pool(x, edges, segments, return_assignment=True)
         return Clusters(self.linear(pooled.x), pooled.attention.squeeze(1))
 
@@ -125,7 +126,7 @@ class MethodRows(nn.Module):
         super().__init__()
         self.pool = METHODS[name](dim, dim, sizes=sizes, **options)
 
-    def forward(self, x: Tensor, edges: Edges, segments: Segments, ids: Tensor) -> Compressed:
+    def forward(self, x: Tensor, edges: AnyEdges, segments: Segments, ids: Tensor) -> Compressed:
         pooled: Pooled = self.pool(x, edges, segments)
         if pooled.kept is not None:
             return Kept(pooled.x, pooled.kept, pooled.losses)
@@ -140,9 +141,9 @@ class StructPoolClusters(nn.Module):
     def __init__(self, dim: int, sizes: GraphSizes, options: dict[str, Any]) -> None:
         super().__init__()
         self.pool = StructPool(dim, dim, sizes=sizes, **options)
-        del self.pool.readout
+        self.pool.readout = None
 
-    def forward(self, x: Tensor, edges: Edges, segments: Segments, ids: Tensor) -> Compressed:
+    def forward(self, x: Tensor, edges: AnyEdges, segments: Segments, ids: Tensor) -> Compressed:
         return _clusters(x, self.pool.assign(x, edges, segments), segments)
 
 
@@ -153,7 +154,7 @@ class RandomClusters(nn.Module):
         super().__init__()
         self.assign = RandomAssignment(num_clusters)
 
-    def forward(self, x: Tensor, edges: Edges, segments: Segments, ids: Tensor) -> Compressed:
+    def forward(self, x: Tensor, edges: AnyEdges, segments: Segments, ids: Tensor) -> Compressed:
         return _clusters(x, self.assign(ids, segments, x.dtype), segments)
 
 

@@ -19,7 +19,7 @@ from gmpool.data import PackedGraphs
 from gmpool.data.fixed_batch import FixedBatch
 from gmpool.errors import UserError, unknown
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
-from gmpool.graph.edges import Edges
+from gmpool.graph.edges import AnyEdges
 from gmpool.graph.one_hot import OneHot
 from gmpool.nn.conv import GCNConv
 from gmpool.nn.encoder import Encoder
@@ -69,6 +69,11 @@ class Autoencoder(Trainable):
         widths = [config.hidden_dim] * config.decoder_layers + [shape.num_features]
         self.decoder = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """A is wanted where it is rebuilt."""
+        return frozenset({"plain"}) if self.config.objective == "a" else frozenset()
+
     def forward(self, batch: AnyBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """(scores of categories or numbers [N, F], or the errors of A per graph [B, 1];
         auxiliary losses by name)"""
@@ -87,7 +92,7 @@ class Autoencoder(Trainable):
         x = self._decode(compressed, edges, segments)
         return Reconstruction(x, compressed.adjacency_errors(edges, segments), compressed)
 
-    def _compress(self, batch: AnyBatch, edges: Edges, segments: Segments) -> Compressed:
+    def _compress(self, batch: AnyBatch, edges: AnyEdges, segments: Segments) -> Compressed:
         last = self.encoder(self._features(batch), edges).blocks[-1]  # [N, D]; no jumping knowledge
         compressed: Compressed = self.compression(last, edges, segments, batch.ids)
         return compressed
@@ -100,7 +105,7 @@ class Autoencoder(Trainable):
             return OneHot(_categories(batch), self.shape.num_features)
         return batch.x
 
-    def _decode(self, compressed: Compressed, edges: Edges, segments: Segments) -> Tensor:
+    def _decode(self, compressed: Compressed, edges: AnyEdges, segments: Segments) -> Tensor:
         """-> [N, F]"""
         first, *later = self.decoder
         assert isinstance(first, GCNConv)

@@ -14,6 +14,7 @@ from gmpool.data.packed import PackedGraphs
 from gmpool.pool.haarpool import chain_cache
 from gmpool.pool.haarpool.bases import Basis, extended_basis, top_basis
 from gmpool.pool.haarpool.chain import Level, cluster_table, make_chain
+from gmpool.pool.haarpool.chain_cache import cached_chain
 
 SIZES = [7, 1, 0, 12, 2, 5]
 
@@ -144,14 +145,6 @@ def test_a_graph_has_the_same_chain_in_every_set() -> None:
         np.testing.assert_array_equal(dense(together.graphs, 3), dense(one.graphs, 0))
 
 
-def test_the_chain_is_made_once_and_kept_across_devices() -> None:
-    graphs = some_graphs()
-    moved = graphs.to("cpu")
-    assert moved.chain(2) is graphs.chain(2)
-    assert graphs.chain(2) is not graphs.chain(3)
-    assert graphs.select([0]).chain(2) is not graphs.chain(2)
-
-
 @pytest.fixture
 def always_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain_cache, "WORTH_A_FILE_S", 0.0)
@@ -162,7 +155,7 @@ def files(cache: Path) -> list[Path]:
 
 
 def test_a_quick_clustering_writes_no_file(own_cache: Path) -> None:
-    some_graphs().chain(3)
+    cached_chain(some_graphs(), 3)
     assert not files(own_cache)
 
 
@@ -171,12 +164,12 @@ def test_clusterings_are_read_from_the_cache(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graphs = some_graphs(weighted=True)
-    made = graphs.chain(3)
+    made = cached_chain(graphs, 3)
     assert len(files(own_cache)) == 1
-    some_graphs(weighted=False).chain(3)
+    cached_chain(some_graphs(weighted=False), 3)
     assert len(files(own_cache)) == 2, "other weights, other clusterings"
     monkeypatch.setattr(chain_cache, "cluster_table", lambda *_: pytest.fail("not read"))
-    for level, again in zip(made, some_graphs(weighted=True).chain(3), strict=True):
+    for level, again in zip(made, cached_chain(some_graphs(weighted=True), 3), strict=True):
         assert torch.equal(level.cluster, again.cluster)
         assert level.graphs.digest == again.graphs.digest
 
@@ -185,11 +178,11 @@ def test_clusterings_are_read_from_the_cache(
 def test_a_damaged_or_unwritable_cache_costs_time_only(
     own_cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = some_graphs().chain(3)
+    made = cached_chain(some_graphs(), 3)
     (path,) = files(own_cache)
     path.write_bytes(path.read_bytes()[:-7])
     with caplog.at_level(logging.WARNING):
-        again = some_graphs().chain(3)
+        again = cached_chain(some_graphs(), 3)
     assert "clustering again" in caplog.text
     assert torch.equal(made[0].cluster, again[0].cluster)
     path.unlink()
@@ -197,7 +190,7 @@ def test_a_damaged_or_unwritable_cache_costs_time_only(
     path.parent.write_text("no folder")
     caplog.clear()
     with caplog.at_level(logging.WARNING):
-        again = some_graphs().chain(3)
+        again = cached_chain(some_graphs(), 3)
     assert "not cached" in caplog.text
     assert torch.equal(made[0].cluster, again[0].cluster)
 

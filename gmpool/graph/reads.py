@@ -1,0 +1,55 @@
+"""What models read of a batch, as they declare it, and batches that hold so much and no more.
+
+A layer that is given edges names in its attribute `reads` those attributes of `AnyEdges` that it
+asks for itself; its parts name theirs:
+
+    plain, gcn         products with A, with Â; who wants coarse graphs or Σ A² reads plain
+    entries            where the entries of A are
+    edge_index, edge_weight, edge_attr
+    bonds, gcn_bonds   kinds of the entries of A, of Â; where those are not known, features
+    batch              which graphs of which set these are: no batch of fixed shape can tell
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import torch
+from torch import nn
+
+from gmpool.data.adjacency_bits import is_dense
+from gmpool.data.fixed_batch import FixedBatches
+from gmpool.data.packed import PackedGraphs
+from gmpool.errors import unknown
+from gmpool.ops import gpu
+
+PRODUCTS = frozenset({"plain", "gcn"})
+KINDS = frozenset({"bonds", "gcn_bonds"})
+FEATURES = frozenset({"edge_index", "edge_attr"})
+READS = PRODUCTS | KINDS | FEATURES | {"entries", "edge_weight", "batch"}
+
+
+def reads_of(module: nn.Module) -> frozenset[str]:
+    """What a module and all its parts read of edges."""
+    reads = frozenset[str]().union(*(getattr(part, "reads", ()) for part in module.modules()))
+    for name in reads - READS:
+        raise unknown("word in reads", name, sorted(READS))
+    return reads
+
+
+def batches_for(
+    graphs: PackedGraphs, reads: Set[str], dtype: torch.dtype = torch.float32
+) -> FixedBatches:
+    """Batches of fixed shape with what is read; dtype: of the model that reads it."""
+    has_kernels = gpu.usable(torch.empty(0, dtype=dtype, device=graphs.device))
+    if has_kernels and reads <= PRODUCTS and is_dense(graphs) and graphs._adjacency_bits:
+        return FixedBatches(graphs, plain=False, dense=True)
+    by_kind = bool(reads & KINDS) and has_kernels and graphs._bond_kinds is not None
+    if reads & KINDS and not by_kind:
+        reads = reads | {"entries"} | FEATURES
+    return FixedBatches(
+        graphs,
+        plain=not reads <= {"gcn", "gcn_bonds"},
+        attr=bool(reads & FEATURES),
+        codes=by_kind,
+    )
