@@ -1,4 +1,7 @@
-"""The errors a user can cause. Their text says what was wrong, where, and what to do next."""
+"""The errors a user can cause. Their text says what was wrong, where, and what to do next.
+
+Each is a ValueError beside being ours, and what else it is by its nature.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ import difflib
 from collections.abc import Iterable
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """A mistake in the input; the command line prints it without a traceback and exits with 2."""
+
+
+class WrongType(UserError, TypeError):
+    """A value is of a type that does not fit."""
 
 
 class DataError(UserError):
@@ -22,14 +29,16 @@ class StoreError(UserError):
     """The run store cannot be read or written."""
 
 
-class MissingPackage(UserError):
+class MissingPackage(ImportError, UserError):
     """An optional package is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package {package!r}, which is not installed; "
-            f'install it with: pip install "gmpool[{extra}]"'
+            f'install it with: pip install "gmpool[{extra}]"',
+            name=package,
         )
+        self.args = (package, extra, purpose)  # what a worker process needs to send it back
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UserError:

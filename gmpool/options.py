@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gmpool.errors import UserError
+from gmpool.errors import UserError, WrongType
 
 
 def coerce(hint: str, key: str, value: Any) -> Any:
@@ -25,7 +25,7 @@ def _cast(wanted: type, key: str, value: Any) -> Any:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-        raise UserError(f"option {key} takes {_WORDS[wanted]}, got {value!r}")
+        raise WrongType(f"option {key} takes {_WORDS[wanted]}, got {value!r}")
     return value
 
 

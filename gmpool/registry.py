@@ -5,20 +5,22 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
-from gmpool.errors import unknown
+from gmpool.errors import UserError, unknown
 
 T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names to things. An unknown name raises an error that lists the known ones.
+    """Names to things, in the order of their names. An unknown one raises an error that lists the
+    known ones.
 
     kind: what a thing is called in messages.
     package: every module in it is imported at the first look, and registers what it has.
-    group: so are the entry points of this name, by which other packages register theirs.
+    group: so are the entry points of this group, by which other packages register theirs: each
+        points to a thing, or to the module that registers it.
 
     >>> METHODS = Registry[type]("method")
     >>> @METHODS.register("mean")
@@ -34,7 +36,7 @@ class Registry(Generic[T]):
 
     def register(self, name: str) -> Callable[[T], T]:
         if name in self._items:
-            raise ValueError(f"{self.kind} {name!r} is registered already")
+            raise self._taken(name)
 
         def add(item: T) -> T:
             self._items[name] = item
@@ -50,8 +52,23 @@ class Registry(Generic[T]):
                 for module in pkgutil.walk_packages(package.__path__, f"{self.package}."):
                     import_module(module.name)
             for point in entry_points(group=self.group) if self.group else ():
-                point.load()
+                self._load(point)
         return self._items
+
+    def _load(self, point: EntryPoint) -> None:
+        try:
+            thing = point.load()
+        except (ImportError, AttributeError) as error:
+            self._looked = False  # the next look shall not pass over it
+            raise UserError(
+                f"the {self.kind} {point.name!r} of another package ({point.value}) cannot be "
+                f"imported: {error}; mend or remove that package"
+            ) from error
+        if point.attr and self._items.setdefault(point.name, thing) is not thing:
+            raise self._taken(point.name)
+
+    def _taken(self, name: str) -> UserError:
+        return UserError(f"{self.kind} {name!r} is registered already")
 
     def __getitem__(self, name: str) -> T:
         found = self._found()
@@ -63,7 +80,7 @@ class Registry(Generic[T]):
         return name in self._found()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found())
+        return iter(sorted(self._found()))
 
     def __len__(self) -> int:
         return len(self._found())

@@ -15,7 +15,7 @@ from gmpool.data.packed_fields import Task
 from gmpool.data.splits import Split, stratified_folds
 
 Metric = Literal["accuracy", "roc_auc", "rmse"]
-METRICS: dict[Task, Metric] = {
+METRICS: dict[str, Metric] = {
     "multiclass": "accuracy",
     "binary": "roc_auc",
     "regression": "rmse",

@@ -18,6 +18,7 @@ from gmpool.graph.columns import Columns, plain
 from gmpool.graph.edges import AnyEdges
 from gmpool.graph.matrices import BitMatrix, SparseMatrix
 from gmpool.nn.conv import ConvFactory, GCNConv, LinearConv, is_linear, make_conv
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.add_bias import affine
 from gmpool.ops.direct import transformed
 from gmpool.ops.fused_attention import heads_at_once
@@ -40,12 +41,15 @@ class Attended(NamedTuple):
     attention: Tensor | None = None  # [N, H, K] for seeds over nodes
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(KeepsOptions):
     """Heads, scale and output projection, shared by attention from seeds and among rows.
 
+    dim: width of queries, keys and values, all heads together.
+    num_heads: H, by which dim can be divided.
+    softmax: over the queries ("seeds") or over the rows they attend to ("nodes").
     scale: scores are divided by √width ("width", as the authors' code does), √(width/H) ("head"),
-    or by nothing ("none", as the paper writes it). out_projection: the paper's W^O, which the
-    authors' code leaves out.
+        or by nothing ("none", as the paper writes it).
+    out_projection: the paper's W^O, which the authors' code leaves out.
     """
 
     def __init__(
@@ -73,6 +77,8 @@ class MultiHeadAttention(nn.Module):
 
 class SeedAttention(MultiHeadAttention):
     """K seeds attend to the nodes of each graph. seeds [K, D] -> out [B, K, D]
+
+    conv: makes keys and values, as in GMPool; the other options are MultiHeadAttention's.
 
     Two forms of the same function. Absorbed: scores are Z M and outputs (AᵀZ) W^V, so that no key
     or value exists per node. Direct: keys and values are built. `form` is "absorbed", "direct" or

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol, TypeGuard
+from typing import Any, ClassVar, Protocol, TypeGuard, cast
 
 import torch
 from torch import Tensor, nn
 
-from gmpool.errors import UserError, unknown
+from gmpool.errors import UserError, WrongType, unknown
 from gmpool.graph.columns import Columns, plain
 from gmpool.graph.edges import AnyEdges
 from gmpool.graph.one_hot import OneHot
+from gmpool.graph.reads import KINDS, reads_of
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.add_bias import add_bias, affine
 
@@ -39,10 +41,12 @@ def is_linear(conv: object) -> TypeGuard[LinearConv]:
     )
 
 
-class GCNConv(nn.Module):
+class GCNConv(KeepsOptions):
     """Â X Wᵀ + b with Â = D^-1/2 (A + I) D^-1/2 (Kipf & Welling, 2017), Glorot initialised.
 
     x [N, in_dim] -> [N, out_dim]
+
+    in_dim, out_dim: widths before and after.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"gcn"})
@@ -79,8 +83,14 @@ class GCNConv(nn.Module):
         return add_bias(edges.gcn.matmul(rows), self.bias, relu=relu)
 
 
-class IdentityConv(nn.Linear):
-    """No propagation: a row-wise linear map, the keys and values of the plain attention (MH)."""
+class IdentityConv(nn.Linear, KeepsOptions):
+    """No propagation: a row-wise linear map, the keys and values of the plain attention (MH).
+
+    in_dim, out_dim: widths before and after.
+    """
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__(in_dim, out_dim)
 
     def shared_propagation(self, x: Tensor | Columns, edges: AnyEdges) -> list[Tensor]:
         return list(x.blocks) if isinstance(x, Columns) else [x]
@@ -89,8 +99,12 @@ class IdentityConv(nn.Linear):
         return super().forward(plain(x))
 
 
-class GINConv(nn.Module):
-    """MLP((1 + ε) x_i + Σ_j x_j) with two layers (Xu et al., 2019). x [N, in] -> [N, out]"""
+class GINConv(KeepsOptions):
+    """MLP((1 + ε) x_i + Σ_j x_j) with two layers (Xu et al., 2019). x [N, in] -> [N, out]
+
+    in_dim, out_dim: widths before and after.
+    eps: ε, which is not learned.
+    """
 
     reads: ClassVar[frozenset[str]] = frozenset({"plain"})
 
@@ -108,6 +122,8 @@ class ForeignConv(nn.Module):
     """A convolution in PyG's style, `conv(x, edge_index, third)`, made by the user's factory.
 
     `third` is edge_attr where the batch has it, else edge_weight, else it is left out.
+
+    conv: what the factory made.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"edge_index", "edge_attr", "edge_weight"})
@@ -115,6 +131,9 @@ class ForeignConv(nn.Module):
     def __init__(self, conv: nn.Module) -> None:
         super().__init__()
         self.conv = conv
+
+    def reset_parameters(self) -> None:
+        cast(Any, self.conv).reset_parameters()
 
     def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
         third = edges.edge_weight if edges.edge_attr is None else edges.edge_attr
@@ -129,12 +148,23 @@ def make_conv(conv: str | ConvFactory | None, in_dim: int, out_dim: int) -> nn.M
     if callable(conv):
         made = conv(in_dim, out_dim)
         if not isinstance(made, nn.Module):
-            raise UserError(f"the conv factory must return a torch.nn.Module, got {type(made)}")
+            raise WrongType(f"the conv factory must return a torch.nn.Module, got {type(made)}")
         ours = isinstance(made, (GCNConv, GINConv, IdentityConv)) or is_linear(made)
         return made if ours else ForeignConv(made)
     if conv not in CONVS:
         raise unknown("convolution", conv, [str(name) for name in CONVS])
     return CONVS[conv](in_dim, out_dim)
+
+
+def refuse_unread(module: nn.Module, edge_attr: Tensor | None) -> None:
+    """Raises for an edge_attr that no part of the module reads."""
+    if edge_attr is None or reads_of(module) & {"edge_attr", *KINDS}:
+        return
+    raise UserError(
+        f"nothing in {type(module).__name__} reads edge_attr: leave it out, give numbers per edge "
+        f"as edge_weight, or use a convolution that reads it, by a factory such as "
+        f"conv=lambda a, b: GINEConv(...)"
+    )
 
 
 def activated(conv: nn.Module, x: Tensor | OneHot, edges: AnyEdges) -> Tensor:

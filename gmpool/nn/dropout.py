@@ -7,12 +7,13 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.nn.clock import Clocked, uniform
+from gmpool.nn.keeps_options import KeepsOptions
 
 
-class Dropout(Clocked):
+class Dropout(Clocked, KeepsOptions):
     """Each number becomes 0 with probability `rate`, and is divided by 1 − rate otherwise.
 
-    Its rate is a tensor: replicas may have rates of their own.
+    rate: in [0, 1); the attribute is a tensor: replicas may have rates of their own.
     """
 
     rate: Tensor

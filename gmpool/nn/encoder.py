@@ -12,13 +12,17 @@ from gmpool.graph.columns import Columns
 from gmpool.graph.edges import AnyEdges
 from gmpool.graph.one_hot import OneHot
 from gmpool.nn.conv import ConvFactory, GCNConv, activated, make_conv
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
 
 
-class Encoder(nn.Module):
+class Encoder(KeepsOptions):
     """L convolutions with ReLU; x [N, in_dim] -> L blocks of [N, hidden_dim].
 
-    With L = 0 there is no message passing, and one linear map of each row.
+    in_dim: width of the nodes' features.
+    hidden_dim: width of every layer.
+    num_layers: L; with 0 there is no message passing, and one linear map of each row.
+    conv: message passing: "gcn", "gin", or a factory `(in_dim, out_dim) -> Module`.
     """
 
     def __init__(
@@ -56,11 +60,15 @@ class Encoder(nn.Module):
         return Columns(layers, propagated)
 
 
-class MoleculeEncoder(nn.Module):
+class MoleculeEncoder(KeepsOptions):
     """Atom embeddings, then L convolutions that read bond embeddings; jumping knowledge.
 
     x [N, Σ atom_sizes] and edge_attr [E, Σ bond_sizes] are multi-hot rows (GraphBatch makes them).
-    With L = 0 the atom embeddings are the output.
+
+    atom_sizes, bond_sizes: how many categories each column of atoms and of bonds has.
+    hidden_dim: width of the embeddings and of every layer.
+    num_layers: L; with 0 the atom embeddings are the output.
+    conv: message passing that reads bonds: "gcn" or "gin".
     """
 
     def __init__(

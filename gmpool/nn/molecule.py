@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from gmpool.errors import UserError
 from gmpool.graph.edges import AnyEdges
 from gmpool.graph.incidence import incidence
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops import gpu
 from gmpool.ops.add_bias import affine
@@ -18,11 +19,14 @@ from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.sparse import spmm
 
 
-class MultiHotEmbedding(nn.Module):
+class MultiHotEmbedding(KeepsOptions):
     """The sum of one embedding per categorical column, as a product with multi-hot rows.
 
     rows [n, Σ sizes] -> [n, dim]. Each column's table is Glorot initialised on its own, as OGB's
     encoders do; the product has a dense backward, which a lookup has not.
+
+    sizes: how many categories each column has.
+    dim: width of the embeddings.
     """
 
     def __init__(self, sizes: tuple[int, ...], dim: int) -> None:
@@ -34,11 +38,14 @@ class MultiHotEmbedding(nn.Module):
         return rows @ self.weight
 
 
-class BondConv(nn.Module):
+class BondConv(KeepsOptions):
     """GCN with bond embeddings, as OGB's baseline has it. x [N, D] -> [N, D]
 
     h = x W + b;  x'_i = Σ_{j→i} ReLU(h_j + e_ij) / √(d_i d_j)  +  ReLU(h_i + r) / d_i
     with e the bond's embedding, r a learned root vector and d one more than the degree.
+
+    bond_sizes: how many categories each column of the bonds has.
+    dim: D.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"gcn_bonds"})
@@ -65,10 +72,13 @@ class BondConv(nn.Module):
         return scale * spmm(to_target, message) + torch.relu(h + self.root) / degree[:, None]
 
 
-class BondGINConv(nn.Module):
+class BondGINConv(KeepsOptions):
     """GIN with bond embeddings, as OGB's baseline has it, without its batch norms. [N, D] -> [N, D]
 
     x'_i = MLP((1 + ε) x_i + Σ_{j→i} ReLU(x_j + e_ij)) with a learned ε that begins at 0.
+
+    bond_sizes: how many categories each column of the bonds has.
+    dim: D.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"bonds"})

@@ -13,7 +13,10 @@ from gmpool.ops.sparse import Pattern, sddmm, spmm
 
 
 class RowAttention(MultiHeadAttention):
-    """The rows of each graph attend to each other. Softmax "seeds" is over the querying rows."""
+    """The rows of each graph attend to each other. Softmax "seeds" is over the querying rows.
+
+    in_dim: width of the rows; the other options are MultiHeadAttention's.
+    """
 
     def __init__(
         self,

@@ -6,11 +6,15 @@ from typing import cast
 
 from torch import Tensor, nn
 
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.add_bias import affine
 
 
-class TwoLayers(nn.Sequential):
-    """Two linear maps with a ReLU between them, and one after them if asked for."""
+class TwoLayers(KeepsOptions, nn.Sequential):
+    """Two linear maps with a ReLU between them, and one after them if asked for.
+
+    in_dim, hidden_dim, out_dim: widths before, between and after.
+    """
 
     def __init__(self, in_dim: int, hidden_dim: int, out_dim: int) -> None:
         super().__init__(nn.Linear(in_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, out_dim))

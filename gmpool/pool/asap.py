@@ -29,7 +29,9 @@ from gmpool.pool.pooled import Pooled
 class ASAPool(Method):
     """ASAP: keeps the fittest of the clusters that attention forms around every node.
 
+    ratio: how many nodes of a graph are kept, rounded up.
     dropout: of attention.
+    negative_slope: of attention's leaky ReLU.
     add_self_loops: keep the diagonal of A'.
     """
 
@@ -54,7 +56,7 @@ class ASAPool(Method):
         self.negative_slope, self.add_self_loops = negative_slope, add_self_loops
         self.query = nn.Linear(in_dim, in_dim)  # W
         self.attention = nn.Linear(2 * in_dim, 1)  # w
-        self.dropout = nn.Dropout(dropout)
+        self.drop = nn.Dropout(dropout)
         self.fit_own = nn.Linear(in_dim, 1)  # W₁
         self.fit_here = nn.Linear(in_dim, 1, bias=False)  # W₂
         self.fit_there = nn.Linear(in_dim, 1)  # W₃
@@ -65,7 +67,7 @@ class ASAPool(Method):
         # Under autocast as well: scores of 8 bits would tie.
         with torch.autocast(x.device.type, enabled=False):
             z = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
-            share = self.dropout(self.shares(z, looped.pattern))  # α [E]
+            share = self.drop(self.shares(z, looped.pattern))  # α [E]
             clusters = spmm(looped.pattern, z, share)  # c [N, D]
             fitness = self.fitness(clusters, looped)  # [N]
             kept, left = best_of_each(fitness, segments, self.ratio)

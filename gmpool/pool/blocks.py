@@ -14,8 +14,9 @@ from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
 from gmpool.graph.edges import AnyEdges, Edges
 from gmpool.nn.attention import Attended, SeedAttention
-from gmpool.nn.conv import ConvFactory
+from gmpool.nn.conv import ConvFactory, refuse_unread
 from gmpool.nn.dropout import Dropout
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.row_attention import RowAttention
 from gmpool.ops.add_bias import affine
 from gmpool.ops.segment import Segments
@@ -24,8 +25,14 @@ from gmpool.pool.pooled import Pooled
 RESIDUALS = ("projected", "query")
 
 
-class ResidualFeedForward(nn.Module):
-    """LN(Z + rFF(Z)) with Z = LN(residual + O); layer norms and dropout where asked for."""
+class ResidualFeedForward(KeepsOptions):
+    """LN(Z + rFF(Z)) with Z = LN(residual + O).
+
+    dim: width of the rows.
+    residual: what is added to O: the "projected" query or the "query" itself.
+    layer_norm: whether LN is a layer norm, or nothing.
+    dropout: of O and of rFF(Z).
+    """
 
     def __init__(self, dim: int, *, residual: str, layer_norm: bool, dropout: float) -> None:
         super().__init__()
@@ -35,24 +42,31 @@ class ResidualFeedForward(nn.Module):
         self.norm_in = nn.LayerNorm(dim) if layer_norm else nn.Identity()
         self.norm_out = nn.LayerNorm(dim) if layer_norm else nn.Identity()
         self.linear = nn.Linear(dim, dim)
-        self.dropout = Dropout(dropout) if dropout else nn.Identity()
+        self.drop = Dropout(dropout) if dropout else nn.Identity()
 
     def forward(self, query: Tensor, attended: Attended) -> Tensor:
         start = query if self.residual == "query" else attended.query
-        z = self.norm_in(start + self.dropout(attended.out))
+        z = self.norm_in(start + self.drop(attended.out))
         forward = affine(z, self.linear.weight, self.linear.bias, relu=True)
-        return self.norm_out(z + self.dropout(forward))
+        return self.norm_out(z + self.drop(forward))
 
 
-class GMPool(nn.Module):
+class GMPool(KeepsOptions):
     """Graph multiset pooling: n nodes of each graph become K rows, by attention from K seeds.
 
     dim: width of nodes, seeds and output.
     num_seeds: K.
+    num_heads: H, by which dim can be divided.
     conv: makes keys and values: "gcn", "gin", None (linear, no edges), or a factory
         `(in_dim, out_dim) -> Module`.
     softmax: "seeds" (each node is shared out among the seeds; sees multiplicity) or "nodes".
-    scale, residual, out_projection: see `gmpool.nn.attention` and this module.
+    layer_norm: whether LN is a layer norm, or nothing.
+    dropout: of what the seeds gather and of rFF(Z).
+    scale: scores are divided by √dim ("width", as the authors' code does), √(dim/H) ("head") or by
+        nothing ("none", as the paper writes it).
+    residual: what is added to O: the "projected" seeds, as in the authors' code, or the seeds
+        themselves ("query"), as in the paper.
+    out_projection: whether the heads are mixed by the paper's W^O.
     """
 
     def __init__(
@@ -98,6 +112,7 @@ class GMPool(nn.Module):
         return_assignment: bool = False,
     ) -> Pooled:
         """x [N, D], edge_index [2, E], batch [N] -> Pooled with x [B, K, D]"""
+        refuse_unread(self, edge_attr)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
         edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         attended = self.attention(self.seeds, x, edges, segments, want_attention=return_assignment)
@@ -107,10 +122,16 @@ class GMPool(nn.Module):
         return Pooled(out, attended.attention.mean(1), attended.attention)
 
 
-class SelfAtt(nn.Module):
+class SelfAtt(KeepsOptions):
     """Self-attention among the rows of each graph: their relations beside their content.
 
     Called with [B, K, D] (K rows of every graph, as after a pooling) or with [N, D] and batch.
+
+    in_dim: width of the rows.
+    out_dim: width of the result; none: in_dim.
+    num_heads: H, by which out_dim can be divided.
+    softmax: over the querying rows ("seeds") or over those they attend to ("nodes").
+    layer_norm, dropout, scale, residual, out_projection: as in GMPool, with rows for seeds.
     """
 
     def __init__(

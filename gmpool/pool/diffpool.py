@@ -21,9 +21,16 @@ from gmpool.pool.pooled import Pooled
 
 @METHODS.register("diffpool")
 class DiffPool(Method):
-    """DiffPool: learned soft clusters, with link prediction and entropy losses."""
+    """DiffPool: learned soft clusters, with link prediction and entropy losses.
+
+    num_clusters: K; none: ratio · mean nodes, rounded up.
+    ratio: of nodes to clusters.
+    link_weight, entropy_weight: of the two losses.
+    """
 
     architecture = "clusters"
+    rebuilds = frozenset({"x", "a"})
+    rows_per_graph: int
     reads = frozenset({"plain"})
 
     def __init__(
@@ -38,10 +45,10 @@ class DiffPool(Method):
         entropy_weight: float = 1.0,
     ) -> None:
         super().__init__()
-        self.num_clusters = rows_wanted(num_clusters, sizes, ratio)
+        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio)
         self.link_weight, self.entropy_weight = link_weight, entropy_weight
         self.out_dim = in_dim
-        self.assign = GCNConv(in_dim, self.num_clusters)
+        self.assign = GCNConv(in_dim, self.rows_per_graph)
 
     def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [B, K, D] and dense coarse graphs"""
@@ -54,7 +61,7 @@ class DiffPool(Method):
             "entropy": self.entropy_weight * entropy_loss(log_s, segments),
         }
         rows = collect(s[:, None].to(x.dtype), x, segments)[0]
-        after = segments.with_rows(self.num_clusters)
+        after = segments.with_rows(self.rows_per_graph)
         return Pooled(rows, s, losses=losses, edges=coarse, segments=after)
 
 

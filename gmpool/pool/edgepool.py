@@ -27,7 +27,8 @@ SCORES = ("softmax", "tanh", "sigmoid")
 class EdgePool(Method):
     """EdgePool: merges the ends of the edges with the best learned scores.
 
-    score: how the raw scores of edges become scores; 1/2 is added to each.
+    score: how the raw scores of edges become scores: "softmax", "tanh" or "sigmoid"; 1/2 is added
+        to each.
     dropout: of raw scores.
 
     There is no ratio: merging ends when no two unmerged nodes are neighbours, and leaves half of
@@ -50,9 +51,9 @@ class EdgePool(Method):
         super().__init__()
         if score not in SCORES:
             raise unknown("score", score, list(SCORES))
-        self.score, self.out_dim = score, in_dim
+        self.score, self.dropout, self.out_dim = score, dropout, in_dim
         self.raw = nn.Linear(2 * in_dim, 1)
-        self.dropout = nn.Dropout(dropout)
+        self.drop = nn.Dropout(dropout)
 
     def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [M, D] and the graph of the merged nodes"""
@@ -81,12 +82,12 @@ class EdgePool(Method):
         w_source, w_target = self.raw.weight.view(2, -1)
         there, here = (x @ torch.stack([w_source, w_target], dim=1)).unbind(1)  # both [N]
         here = here + self.raw.bias
-        raw = self.dropout(sum_of_ends(pattern, here, there))
+        raw = self.drop(sum_of_ends(pattern, here, there))
         if self.score == "tanh":
             return 0.5 + torch.tanh(raw), raw
         if self.score == "sigmoid":
             return 0.5 + torch.sigmoid(raw), raw
-        dropping = self.training and self.dropout.p > 0
+        dropping = self.training and self.dropout > 0
         # What a target adds to all its edges cancels in the softmax. Without it, targets with the
         # same sources have the same scores to the last bit, and rounding decides nothing.
         logits = raw if dropping else sum_of_ends(pattern, 0 * here, there)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from torch import Tensor
 
 from gmpool.graph.edges import AnyEdges
@@ -15,6 +18,7 @@ class SumPool(Method):
     """Sum of the nodes after GIN message passing (the paper's GIN row). [N, D] -> [B, D]"""
 
     architecture = "global"
+    settings: ClassVar[Mapping[str, Any]] = {"conv": "gin"}
 
     def __init__(self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None) -> None:
         super().__init__()

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
 from gmpool.graph.edges import AnyEdges, Edges
-from gmpool.nn.conv import ConvFactory
+from gmpool.nn.conv import ConvFactory, refuse_unread
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.method import GraphSizes
@@ -57,19 +58,22 @@ def _first_seeds(num_seeds: int | None, mean_nodes: float | None, ratio: float) 
     raise UserError("give either num_seeds, or mean_nodes (with ratio), and not both")
 
 
-class GraphMultisetTransformer(nn.Module):
+class GraphMultisetTransformer(KeepsOptions):
     """A readout `(x, edge_index, batch) -> [B, hidden_dim]` for any message-passing network.
 
     in_dim: width of the nodes; the blocks before the first SelfAtt work at this width.
     hidden_dim: width of the result. SelfAtt narrows to it, unless residual="query" forbids that;
-        a last linear map follows when `final_linear` or when the width is not hidden_dim yet.
-    num_seeds: K of the first pooling; or leave it out and give mean_nodes: K is
-        ceil(ratio · ceil(mean_nodes)). Each later pooling has ceil(ratio · K), the last one 1.
+        then a last linear map does.
+    num_seeds: K of the first pooling; or leave it out and give mean_nodes.
+    mean_nodes: of the graphs; K is then ceil(ratio · ceil(mean_nodes)).
+    ratio: each pooling between the first and the last, which leaves 1 row, has ceil(ratio · K).
     blocks: names joined by "-": GMPool_G makes keys and values with `conv` on the graph, GMPool_I
         with a linear map, SelfAtt lets rows attend to each other.
     later_adjacency: A' of the poolings after the first: "identity", or "coarsened" for CᵀAC on
         which `conv` then works whichever letter the block has.
-    The other options are those of GMPool and SelfAtt.
+    final_linear: whether a linear map follows even where the width is hidden_dim already.
+    num_heads, conv, softmax, layer_norm, dropout, scale, residual, out_projection: of all blocks,
+        as in GMPool and SelfAtt.
     """
 
     def __init__(
@@ -161,6 +165,7 @@ class GraphMultisetTransformer(nn.Module):
         edge_attr: Tensor | None = None,
     ) -> Tensor:
         """x [N, in_dim], edge_index [2, E], batch [N] -> [B, hidden_dim]"""
+        refuse_unread(self, edge_attr)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
         edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         rows: Tensor | Columns = x  # [N, D] while ragged, [B, K, D] from the first pooling on
@@ -191,6 +196,7 @@ class GraphMultisetTransformer(nn.Module):
         edge_attr: Tensor | None = None,
     ) -> Pooled:
         """What the first pooling does: its K rows per graph, and the assignment C [N, K]."""
+        refuse_unread(self, edge_attr)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
         edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         for block in self.blocks:

@@ -11,7 +11,7 @@ from gmpool.graph.columns import Columns
 from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
-from gmpool.pool.method import METHODS, GraphSizes, Method
+from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 
 
@@ -19,18 +19,29 @@ from gmpool.pool.pooled import Pooled
 class GMTMethod(Method):
     """Graph Multiset Transformer: GMPool_k on the graph, SelfAtt, GMPool_1. [N, D] -> [B, hidden]
 
-    preset "authors" or "paper" sets what the options below leave at None; without num_seeds, K is
-    ceil(ratio · ceil(mean nodes of the set)).
+    preset: "authors", what their published code computes, or "paper", what its equations say; sets
+        what the options below leave at None.
+    num_seeds: K of the first pooling; none: ceil(ratio · ceil(mean nodes of the set)).
+    ratio: of nodes to seeds, and from each pooling to the next but the last.
+    num_heads: H, by which in_dim and hidden_dim can be divided.
+    conv: makes keys and values on the graph: "gcn", "gin" or none.
+    softmax: over "seeds" (each node is shared out; sees multiplicity) or over "nodes".
+    blocks: names joined by "-": GMPool_G on the graph, GMPool_I without edges, SelfAtt.
+    later_adjacency: A' of the poolings after the first: "identity" or "coarsened".
+    dropout: of what is gathered and of the feed-forward layers.
+    layer_norm, scale, residual, out_projection, final_linear: as in GraphMultisetTransformer; none:
+        the preset's.
     """
 
     architecture = "global"
+    rebuilds = frozenset({"x", "a"})
 
     def __init__(
         self,
         in_dim: int,
         hidden_dim: int,
         *,
-        sizes: GraphSizes,
+        sizes: GraphSizes | None = None,
         preset: str = "authors",
         num_seeds: int | None = None,
         ratio: float = 0.25,
@@ -62,8 +73,7 @@ class GMTMethod(Method):
             preset,
             in_dim,
             hidden_dim,
-            num_seeds=num_seeds,
-            mean_nodes=sizes.mean if num_seeds is None else None,
+            num_seeds=rows_wanted(None, sizes, ratio) if num_seeds is None else num_seeds,
             ratio=ratio,
             num_heads=num_heads,
             conv=conv,
@@ -80,7 +90,9 @@ class GMTMethod(Method):
         edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
+        edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
         batch_size: int | None = None,
     ) -> Pooled:
-        return Pooled(self.readout(x, edge_index, batch, batch_size, edge_attr=edge_attr))
+        given = {"edge_weight": edge_weight, "edge_attr": edge_attr}
+        return Pooled(self.readout(x, edge_index, batch, batch_size, **given))

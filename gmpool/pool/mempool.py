@@ -9,20 +9,29 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.graph.edges import AnyEdges
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_gather, segment_mean, segment_sum
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
 from gmpool.pool.pooled import Pooled
 
 
-class MemoryLayer(nn.Module):
-    """n rows of each graph to K, by H sets of K keys. [N, D] -> [B, K, out_dim]"""
+class MemoryLayer(KeepsOptions):
+    """n rows of each graph to K, by H sets of K keys. [N, D] -> [B, K, out_dim]
 
-    def __init__(self, in_dim: int, out_dim: int, num_keys: int, heads: int, tau: float) -> None:
+    in_dim, out_dim: widths before and after.
+    num_keys: K.
+    num_heads: H.
+    tau: of Student's distribution; small: far keys count less.
+    """
+
+    def __init__(
+        self, in_dim: int, out_dim: int, num_keys: int, num_heads: int, tau: float
+    ) -> None:
         super().__init__()
         self.tau = tau
-        self.keys = nn.Parameter(torch.rand(heads, num_keys, in_dim))
-        self.heads = nn.Linear(heads, 1, bias=False)
+        self.keys = nn.Parameter(torch.rand(num_heads, num_keys, in_dim))
+        self.heads = nn.Linear(num_heads, 1, bias=False)
         self.linear = nn.Linear(in_dim, out_dim, bias=False)
 
     def forward(self, x: Tensor, segments: Segments) -> tuple[Tensor, Tensor]:
@@ -40,6 +49,10 @@ class MemoryLayer(nn.Module):
 class MemPool(Method):
     """MemPool: memory keys cluster the nodes to K rows, then to one. [N, D] -> [B, hidden]
 
+    num_keys: K; none: ratio · mean nodes, rounded up.
+    ratio: of nodes to keys.
+    heads: how many sets of keys there are.
+    tau: of Student's distribution, by which a key's nearness counts.
     kl_weight: of the loss that sharpens the first layer's clusters.
     """
 
@@ -58,9 +71,9 @@ class MemPool(Method):
         kl_weight: float = 0.1,
     ) -> None:
         super().__init__()
-        K = rows_wanted(num_keys, sizes, ratio)
+        self.rows_per_graph = rows_wanted(num_keys, sizes, ratio)
         self.kl_weight, self.out_dim = kl_weight, hidden_dim
-        self.first = MemoryLayer(in_dim, hidden_dim, K, heads, tau)
+        self.first = MemoryLayer(in_dim, hidden_dim, self.rows_per_graph, heads, tau)
         self.last = MemoryLayer(hidden_dim, hidden_dim, 1, heads, tau)
 
     def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:

@@ -1,42 +1,35 @@
 """Pooling methods by name: what `--method` can say.
 
-A method is a `Method`, built as `TheMethod(in_dim, hidden_dim, sizes=…, **options)` and called as
+A method is a `Method` in a file of this folder, or in another package that names it as an entry
+point of the group gmpool.methods. It is built as `TheMethod(in_dim, hidden_dim, sizes=…,
+**options)` and called as
 
-    pool(x, edge_index, batch=None, *, edge_attr=None, batch_size=None) -> Pooled
+    pool(x, edge_index, batch=None, *, edge_weight=None, edge_attr=None, batch_size=None) -> Pooled
 
-where edge_index and batch may also be Edges and Segments made before.
-Its keyword-only constructor arguments, other than sizes, are its options. Its class attribute
-`architecture` says how a network is made of it (`gmpool.tasks.classify.networks`):
-
-    global     message passing, then the pooling: nodes to graph vectors [B, out_dim]
-    selection  blocks of message passing and pooling to fewer nodes, a readout after each
-    clusters   likewise with K clusters per graph, whose assignment is learned
-    chain      likewise along a chain of clusterings that was made from the graphs beforehand
-    kernel     no network: a classical method
-
-`reads` says which forms of the edges it asks for itself (`gmpool.graph.reads`); and
-`fixed_shapes = False` says that the shapes inside depend on the data, so that replicas of it
-cannot be stacked. How many rows a method keeps may depend on the sizes of the graphs, as long as a
-bound follows from shapes (`gmpool.ops.selection`).
+where edge_index and batch may also be Edges and Segments made before. Its keyword-only constructor
+arguments, other than sizes, are its options. All that is particular to it is said in its class.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, ClassVar
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.columns import Columns, plain
 from gmpool.graph.edges import AnyEdges, Edges
+from gmpool.nn.conv import refuse_unread
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
 from gmpool.pool.pooled import Pooled
 from gmpool.registry import Registry
 
-METHODS: Registry[Any] = Registry("method")
+METHODS: Registry[Any] = Registry("method", package="gmpool.pool", group="gmpool.methods")
 
 
 @dataclass(frozen=True)
@@ -88,16 +81,46 @@ def rows_wanted(
     return sizes.share(ratio) if rule == "ratio" else sizes.under(60)
 
 
-class Method(nn.Module):
-    """What the methods have in common: how they are called. Each writes `pool`."""
+class Method(KeepsOptions):
+    """What the methods have in common: how they are called. Each writes `pool`.
+
+    in_dim: width of the nodes.
+    hidden_dim: width that the method may work at.
+    sizes: of the graphs, for methods that derive a number of rows from them.
+    """
 
     architecture: ClassVar[str]
+    """How a network is made of it (`gmpool.tasks.classify.networks`):
+
+    global     message passing, then the pooling: nodes to graph vectors [B, out_dim]
+    selection  blocks of message passing and pooling to fewer nodes, a readout after each
+    clusters   likewise with K clusters per graph, whose assignment is learned
+    chain      likewise along a chain of clusterings that was made from the graphs beforehand
+    """
     fixed_shapes: ClassVar[bool] = True
+    """False where shapes inside depend on the data, so that replicas cannot be stacked. How many
+    rows are kept may depend on the graphs' sizes, if a bound follows from shapes
+    (`gmpool.ops.selection`)."""
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """What its row of the paper's table says beyond the pooling: other defaults of a network."""
+    rebuilds: ClassVar[frozenset[str]] = frozenset()
+    """What an autoencoder around it can learn: features ("x"), adjacency ("a"). Such a method has
+    an option ratio, and gives K clusters and their assignment, or the nodes that it kept."""
+    breaks: ClassVar[Mapping[str, str]] = {}
+    """Laws that it cannot keep by its nature, and why: "order" (of nodes and edges)."""
     out_dim: int
+    rows_per_graph: int | None = None
+    """K, the rows that each graph is pooled to, where the method fixes their number."""
+
+    @classmethod
+    def has_fixed_shapes(cls, options: Mapping[str, Any]) -> bool:
+        """Whether replicas with these options can be stacked."""
+        return cls.fixed_shapes
 
     @property
     def reads(self) -> frozenset[str]:
-        """Nothing, unless a method says more."""
+        """Which forms of the edges `pool` asks for itself, beside its convolutions
+        (`gmpool.graph.reads`)."""
         return frozenset()
 
     def forward(
@@ -106,13 +129,15 @@ class Method(nn.Module):
         edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
+        edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
         batch_size: int | None = None,
     ) -> Pooled:
         """x [N, D], edge_index [2, E], batch [N]; or Edges and Segments made before."""
+        refuse_unread(self, edge_attr)
         x = plain(x)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         return self.pool(x, edges, segments)
 
     def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:

@@ -26,10 +26,15 @@ as degree^-3/2, beyond all numbers for one that has all but vanished."""
 class MinCutPool(Method):
     """MinCutPool: learned soft clusters, with cut and orthogonality losses.
 
+    num_clusters: K; none: ratio · mean nodes, rounded up.
+    ratio: of nodes to clusters.
     normalise: whether A' loses its diagonal and is scaled by its degrees, as published.
+    cut_weight, orthogonality_weight: of the two losses.
     """
 
     architecture = "clusters"
+    rebuilds = frozenset({"x", "a"})
+    rows_per_graph: int
     reads = frozenset({"plain"})
 
     def __init__(
@@ -45,11 +50,11 @@ class MinCutPool(Method):
         orthogonality_weight: float = 1.0,
     ) -> None:
         super().__init__()
-        self.num_clusters = rows_wanted(num_clusters, sizes, ratio)
+        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio)
         self.normalise = normalise
         self.cut_weight, self.orthogonality_weight = cut_weight, orthogonality_weight
         self.out_dim = in_dim
-        self.assign = nn.Linear(in_dim, self.num_clusters)
+        self.assign = nn.Linear(in_dim, self.rows_per_graph)
 
     def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """x [N, D] -> Pooled with x [B, K, D] and dense coarse graphs"""
@@ -63,7 +68,7 @@ class MinCutPool(Method):
         }
         coarse = CoarseEdges(normalised(blocks) if self.normalise else blocks)
         rows = collect(s[:, None].to(x.dtype), x, segments)[0]
-        after = segments.with_rows(self.num_clusters)
+        after = segments.with_rows(self.rows_per_graph)
         return Pooled(rows, s, losses=losses, edges=coarse, segments=after)
 
 

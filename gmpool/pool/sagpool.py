@@ -21,7 +21,10 @@ from gmpool.pool.topk import keep_best
 
 @METHODS.register("sagpool")
 class SAGPool(Method):
-    """SAGPool(H): keeps the nodes with the best scores by a graph convolution, at every level."""
+    """SAGPool(H): keeps the nodes with the best scores by a graph convolution, at every level.
+
+    ratio: how many nodes of a graph are kept, rounded up.
+    """
 
     architecture = "selection"
     reads = frozenset({"entries", "edge_attr"})

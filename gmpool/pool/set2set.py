@@ -18,7 +18,10 @@ from gmpool.pool.pooled import Pooled
 
 @METHODS.register("set2set")
 class Set2Set(Method):
-    """Set2Set: an LSTM that attends to the nodes in several steps. [N, D] -> [B, 2 D]"""
+    """Set2Set: an LSTM that attends to the nodes in several steps. [N, D] -> [B, 2 D]
+
+    steps: how often it looks at all nodes.
+    """
 
     architecture = "global"
 

@@ -22,7 +22,10 @@ from gmpool.pool.pooled import Pooled
 class SetTransformer(Method):
     """Set Transformer: nodes attend to each other, then seeds to nodes. [N, D] -> [B, hidden]
 
-    With several seeds their rows are concatenated: [B, num_seeds · hidden].
+    num_seeds: K; with several, their rows are concatenated: [B, K · hidden].
+    num_heads: H, by which hidden can be divided.
+    layer_norm: whether LN of the blocks is a layer norm, or nothing.
+    dropout: of what is gathered and of the feed-forward layers.
     """
 
     architecture = "global"

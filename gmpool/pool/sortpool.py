@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import unknown
 from gmpool.graph.edges import AnyEdges
+from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import ranking
 from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
@@ -22,10 +23,13 @@ from gmpool.pool.pooled import Pooled
 TIES = ("content", "position")
 
 
-class ConvolutionReadout(nn.Module):
+class ConvolutionReadout(KeepsOptions):
     """DGCNN's: each row to 16 channels, maxima of pairs of rows, a convolution over 5 of those.
 
     rows [B, K, D] -> [B, out_dim]. With few rows the convolution is as wide as there are.
+
+    in_dim: D.
+    num_rows: K.
     """
 
     def __init__(self, in_dim: int, num_rows: int) -> None:
@@ -47,11 +51,15 @@ class ConvolutionReadout(nn.Module):
 class SortPool(Method):
     """SortPool: the first K nodes by their last feature, read by 1-D convolutions. [B, out_dim]
 
-    num_rows: K; without it ratio · mean nodes as in the comparison, or by DGCNN's own rule,
-    rule="size60": the size under which 60 % of the graphs lie, at least 10.
+    num_rows: K; none: by a rule from the sizes of the graphs.
+    ratio: of nodes to rows.
+    rule: "ratio", ratio · mean nodes as in the comparison; or DGCNN's own, "size60": the size under
+        which 60 % of the graphs lie, at least 10.
+    ties: of equal last features: "content" or "position", as above.
     """
 
     architecture = "global"
+    rows_per_graph: int
     direction: Tensor
 
     def __init__(
@@ -68,11 +76,10 @@ class SortPool(Method):
         super().__init__()
         if ties not in TIES:
             raise unknown("ties", ties, TIES)
-        self.num_rows = rows_wanted(num_rows, sizes, ratio, rule)
-        if rule == "size60":
-            self.num_rows = max(10, self.num_rows)
+        least = 10 if rule == "size60" else 1
+        self.rows_per_graph = max(least, rows_wanted(num_rows, sizes, ratio, rule))
         self.ties = ties
-        self.readout = ConvolutionReadout(in_dim, self.num_rows)
+        self.readout = ConvolutionReadout(in_dim, self.rows_per_graph)
         self.out_dim = self.readout.out_dim
         # Irrational and unequal, so that different rows have different projections.
         direction = torch.arange(1, in_dim + 1, dtype=torch.float64).sqrt().sin()
@@ -83,7 +90,7 @@ class SortPool(Method):
 
     def sorted_rows(self, x: Tensor, segments: Segments) -> Tensor:
         """The first K rows of each graph in order; a smaller graph ends in rows of 0. [B, K, D]"""
-        B, K = segments.num_graphs, self.num_rows
+        B, K = segments.num_graphs, self.rows_per_graph
         tie = x.detach() @ self.direction.to(x.dtype) if self.ties == "content" else None
         order = ranking(x[:, -1], segments, tie)
         slot = torch.arange(K, device=x.device).expand(B, K)

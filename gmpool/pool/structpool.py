@@ -9,7 +9,8 @@ Without a limit on the reach, W has rank D plus a diagonal: W Q takes O(n·D·K)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -36,14 +37,22 @@ Mixing = Callable[[Tensor], Tensor]  # Q -> W Q
 class StructPool(Method):
     """StructPool: clusters by mean-field inference in a random field. [N, D] -> [B, out_dim]
 
-    num_clusters: K; without it ratio · mean nodes, or by its own rule, rule="size60": the size
-        under which 60 % of the graphs lie.
+    num_clusters: K; none: by a rule from the sizes of the graphs.
+    ratio: of nodes to clusters.
+    rule: "ratio", ratio · mean nodes as in the comparison; or its own, "size60": the size under
+        which 60 % of the graphs lie.
+    rounds: of mean field.
     hops: nodes within so many steps interact; none: all nodes of a graph, as published.
     readout: "graph", a graph convolution on the coarse graph and the mean of its rows; or
         "convolution", the publication's 1-D convolutions along the rows.
     """
 
     architecture = "global"
+    rebuilds = frozenset({"x", "a"})
+
+    @classmethod
+    def has_fixed_shapes(cls, options: Mapping[str, Any]) -> bool:
+        return not options.get("hops")  # who is within reach depends on the graphs
 
     def __init__(
         self,
@@ -63,13 +72,13 @@ class StructPool(Method):
             raise unknown("readout", readout, READOUTS)
         if rounds < 0 or (hops is not None and hops < 1):
             raise UserError(f"rounds must be 0 or more and hops 1 or more, got {rounds} and {hops}")
-        self.num_clusters = rows_wanted(num_clusters, sizes, ratio, rule)
+        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio, rule)
         self.rounds, self.hops = rounds, hops
-        self.unary = GCNConv(in_dim, self.num_clusters)
-        self.compatibility = nn.Parameter(-torch.eye(self.num_clusters))
+        self.unary = GCNConv(in_dim, self.rows_per_graph)
+        self.compatibility = nn.Parameter(-torch.eye(self.rows_per_graph))
         self.readout: ConvolutionReadout | GCNConv | None
         if readout == "convolution":
-            self.readout = ConvolutionReadout(in_dim, self.num_clusters)
+            self.readout = ConvolutionReadout(in_dim, self.rows_per_graph)
             self.out_dim = self.readout.out_dim
         else:
             self.readout = GCNConv(in_dim, hidden_dim)

@@ -18,9 +18,13 @@ from gmpool.pool.pooled import Pooled
 
 @METHODS.register("topk")
 class TopKPool(Method):
-    """TopKPool: keeps the nodes with the best projections on a learned vector."""
+    """TopKPool: keeps the nodes with the best projections on a learned vector.
+
+    ratio: how many nodes of a graph are kept, rounded up.
+    """
 
     architecture = "selection"
+    rebuilds = frozenset({"x"})  # which nodes are kept does not change smoothly
     reads = frozenset({"entries", "edge_attr"})
 
     def __init__(

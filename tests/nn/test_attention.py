@@ -8,10 +8,8 @@ from graphs import random_batch
 from torch import nn
 
 from gmpool import GMPool
-from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
 from gmpool.nn.attention import SeedAttention
-from gmpool.nn.row_attention import RowAttention, complete_graphs
 from gmpool.ops.segment import Segments
 
 DIM = 8
@@ -103,53 +101,6 @@ def test_a_factory_that_says_it_is_linear_is_absorbed() -> None:
     absorbed, direct = (outputs_and_gradients(pool, form) for form in ("absorbed", "direct"))
     for a, b in zip(absorbed, direct, strict=True):
         torch.testing.assert_close(a, b, atol=1e-10, rtol=1e-9)
-
-
-def test_a_factory_of_pyg_convolutions() -> None:
-    """Called as conv(x, edge_index, third): edge_attr, else edge_weight, else nothing."""
-    from torch_geometric.nn import GATConv, GCNConv, RGCNConv
-
-    torch.manual_seed(0)
-    batch = random_batch([5, 3], DIM, weighted=True)
-    gat = GMPool(DIM, 2, conv=GATConv).double()
-    assert not gat.attention.absorbable
-    assert gat(batch.x, batch.edge_index, batch.batch).x.shape == (2, 2, DIM)
-    pyg = GMPool(DIM, 2, conv=GCNConv).double()
-    ours = GMPool(DIM, 2, conv="gcn").double()
-    state = {
-        k.replace("conv.lin.", "").replace("conv.", ""): v for k, v in pyg.state_dict().items()
-    }
-    ours.load_state_dict(state)
-    args = (batch.x, batch.edge_index, batch.batch)
-    torch.testing.assert_close(
-        pyg(*args, edge_weight=batch.weight).x, ours(*args, edge_weight=batch.weight).x
-    )
-    relational = GMPool(DIM, 2, conv=lambda a, b: RGCNConv(a, b, num_relations=3)).double()
-    kind = torch.arange(batch.edge_index.shape[1]) % 3
-    by_kind = relational(*args, edge_attr=kind).x
-    assert not torch.allclose(by_kind, relational(*args, edge_attr=kind.roll(1)).x)
-
-
-def test_complete_graphs_of_an_unsorted_batch() -> None:
-    batch = torch.tensor([1, 0, 1, 3, 1])
-    pairs = complete_graphs(Segments.from_batch(batch, 5, None, 4))
-    entries = list(zip(pairs.rows.tolist(), pairs.col.tolist(), strict=True))
-    assert set(entries) == {(i, j) for i in range(5) for j in range(5) if batch[i] == batch[j]}
-    assert len(entries) == 9 + 1 + 1
-    assert [entries[e][::-1] for e in pairs.to_t.tolist()] == entries
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_heads": 3}, "width 8 cannot be split into num_heads=3"),
-        ({"softmax": "seed"}, "unknown softmax axis 'seed'; did you mean 'seeds'"),
-        ({"scale": "wide"}, "unknown scale 'wide'"),
-    ],
-)
-def test_options_are_checked(options: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        RowAttention(8, 8, **options)
 
 
 @pytest.mark.parametrize("conv", ["gcn", None])

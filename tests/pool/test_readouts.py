@@ -19,7 +19,7 @@ DIM, HEADS = 8, 2
 def test_memory_layer_agrees_with_pyg() -> None:
     batch = random_batch([6, 1, 9], DIM)
     torch.manual_seed(0)
-    ours = MemoryLayer(DIM, 4, num_keys=3, heads=HEADS, tau=1.5).double()
+    ours = MemoryLayer(DIM, 4, num_keys=3, num_heads=HEADS, tau=1.5).double()
     pyg = MemPooling(DIM, 4, HEADS, 3, tau=1.5).double()
     with torch.no_grad():
         pyg.k.copy_(ours.keys)

@@ -90,8 +90,8 @@ def test_compatibility_begins_as_published() -> None:
 
 def test_number_of_clusters() -> None:
     sizes = GraphSizes(17.9, deciles=tuple(range(10, 21)))
-    assert StructPool(DIM, DIM, sizes=sizes).num_clusters == 5
-    assert StructPool(DIM, DIM, sizes=sizes, rule="size60").num_clusters == 16
+    assert StructPool(DIM, DIM, sizes=sizes).rows_per_graph == 5
+    assert StructPool(DIM, DIM, sizes=sizes, rule="size60").rows_per_graph == 16
     with pytest.raises(UserError, match="rule 'size50'"):
         StructPool(DIM, DIM, sizes=sizes, rule="size50")
 

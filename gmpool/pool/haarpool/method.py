@@ -13,10 +13,14 @@ ordered by degree, when messages are passed among them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from torch import Tensor
 
 from gmpool.graph.columns import Columns, plain
 from gmpool.graph.edges import AnyEdges, Edges
+from gmpool.nn.conv import refuse_unread
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import spmm
 from gmpool.pool.haarpool.chain_edges import chain_step
@@ -31,6 +35,10 @@ class HaarPool(Method):
     architecture = "chain"
     reads = frozenset({"batch"})
     fixed_shapes = False
+    breaks: ClassVar[Mapping[str, str]] = {
+        "order": "the chain is made of the edges alone: of nodes that a symmetry exchanges, as the "
+        "two of an edge, the numbering decides which comes first, whatever their features"
+    }
 
     def __init__(self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None) -> None:
         super().__init__()
@@ -42,6 +50,7 @@ class HaarPool(Method):
         edge_index: Tensor | AnyEdges,
         batch: Tensor | Segments | None = None,
         *,
+        edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
         batch_size: int | None = None,
         levels: int | None = None,
@@ -52,9 +61,10 @@ class HaarPool(Method):
         where nobody says. The edges that are returned know what is left of their chain, so that
         the next pooling, given these edges, goes on along it.
         """
+        refuse_unread(self, edge_attr)
         x = plain(x)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_attr=edge_attr)
+        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         step = chain_step(edges, segments, levels)
         # An empty graph has one empty cluster at the last level.
         scale = step.counts.clamp(min=1).to(x.dtype).rsqrt()[:, None]

@@ -78,7 +78,7 @@ class _Blocks(nn.Module):
         for _ in range(pools):
             pool = _pooling(config, width, sizes)
             self.pools.append(pool)
-            sizes = GraphSizes(getattr(pool, "num_clusters", sizes.mean))
+            sizes = GraphSizes(pool.rows_per_graph or sizes.mean)
 
 
 class SelectionNetwork(_Blocks):

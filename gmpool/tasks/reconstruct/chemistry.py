@@ -146,8 +146,3 @@ class Molecules:
         rules = self._chem.SANITIZE_ALL ^ self._chem.SANITIZE_PROPERTIES
         self._chem.SanitizeMol(molecule, rules)
         return str(self._chem.MolToSmiles(molecule))
-
-
-def has_molecules(graphs: PackedGraphs) -> bool:
-    """Whether atom types and bonds are known, so that chemists have something to say."""
-    return bool(graphs.node_type_names) and graphs.edge_cat is not None

@@ -164,26 +164,24 @@ def _clusters(x: Tensor, c: Tensor, segments: Segments) -> Clusters:
     return Clusters(collect(c[:, None].to(x.dtype), x, segments)[0], c)
 
 
-# What each method is made of, and which options of it have no meaning here: the ratio is the
-# configuration's own, and an assignment comes from one head.
+# What is made of a part of a method, and which options of it have no meaning here: the ratio is the
+# configuration's own, and an assignment comes from one head. Other methods are taken whole.
 _MADE_OF: dict[str, tuple[Any, frozenset[str]]] = {
     "gmt": (GMPool, frozenset({"num_heads"})),
-    "topk": (METHODS["topk"], frozenset({"ratio", "sizes"})),
-    "diffpool": (METHODS["diffpool"], frozenset({"ratio", "sizes"})),
-    "mincut": (METHODS["mincut"], frozenset({"ratio", "sizes"})),
     "structpool": (StructPool, frozenset({"ratio", "sizes", "readout"})),
     "random": (object, frozenset()),
 }
-COMPRESSIONS = tuple(_MADE_OF)
-LEARNS_ADJACENCY = frozenset(COMPRESSIONS) - {"topk", "random"}
+COMPRESSIONS = (*(name for name in METHODS if METHODS[name].rebuilds), "random")
+LEARNS_ADJACENCY = frozenset(name for name in METHODS if "a" in METHODS[name].rebuilds)
 """Methods whose A_rec depends on weights smoothly; of the others there is nothing to learn."""
 
 
 def compression_options(method: str) -> dict[str, inspect.Parameter]:
     """The options of a method in a reconstruction."""
-    if method not in _MADE_OF:
+    if method not in COMPRESSIONS:
         raise unknown("method that reconstructs", method, COMPRESSIONS)
-    made_of, leave_out = _MADE_OF[method]
+    whole = frozenset({"ratio", "sizes"})
+    made_of, leave_out = _MADE_OF.get(method) or (METHODS[method], whole)
     return keyword_options(made_of, without=leave_out)
 
 
