@@ -11,7 +11,7 @@ from gmpool.data.batch import CSR, GraphBatch
 from gmpool.data.fixed_batch import FixedBatch
 from gmpool.graph.dense_adjacency import DenseAdjacency
 from gmpool.graph.edges import Adjacency, Edges, inverse
-from gmpool.ops.dense_graphs import DenseGraphs
+from gmpool.ops.dense_product import DenseGraphs
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gmpool.graph.edges import Adjacency
-from gmpool.ops.dense_graphs import DenseGraphs, dense_product
+from gmpool.ops.dense_product import DenseGraphs, dense_product
 from gmpool.ops.sparse import Pattern
 
 

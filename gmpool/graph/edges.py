@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.ops.grouped import collect
-from gmpool.ops.row_ids import stable_order
+from gmpool.ops.row_ids import inverse, stable_order
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import Pattern, spmm
 
@@ -61,13 +61,6 @@ class Adjacency:
         return cls(
             pattern, None if weight is None else weight.index_select(0, by_target)
         ), by_target
-
-
-def inverse(permutation: Tensor) -> Tensor:
-    """Where each place went. [n] -> [n]"""
-    permutation = permutation.long()
-    place = torch.arange(permutation.shape[0], device=permutation.device)
-    return torch.zeros_like(permutation).scatter(0, permutation, place)
 
 
 def _offsets(ids: Tensor, num_nodes: int) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
 from gmpool.nn.two_layers import TwoLayers
-from gmpool.ops import gpu
+from gmpool.ops import choice
 from gmpool.ops.add_bias import affine
 from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.sparse import spmm
@@ -95,7 +95,7 @@ BOND_CONVS: dict[str, Callable[[tuple[int, ...], int], nn.Module]] = {
 def _few_kinds(edges: Edges, x: Tensor) -> Tensor | None:
     """The kinds of bonds, [C, Σ sizes], where one operator does all with them: on a GPU, and for
     edges that know their kinds. Without them the convolutions read edge_attr, [E, Σ sizes]."""
-    return edges.bond_kinds if gpu.usable(x) else None
+    return edges.bond_kinds if choice.triton_serves(x) else None
 
 
 def _known(code: Tensor | None) -> Tensor:

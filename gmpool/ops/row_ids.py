@@ -1,4 +1,4 @@
-"""The row of each entry of a sparse matrix, and the order of entries whose rows are known."""
+"""The row of each entry of a sparse matrix, and orders of entries whose rows are known."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ def stable_order(rows: Tensor, num_rows: int) -> Tensor:
     program, which may know no bound, takes them as they are."""
     short = not torch.compiler.is_compiling() and num_rows < 2**31
     return torch.argsort(rows.int() if short else rows, stable=True)
+
+
+def inverse(permutation: Tensor) -> Tensor:
+    """Where each place went. [n] -> [n]"""
+    permutation = permutation.long()
+    place = torch.arange(permutation.shape[0], device=permutation.device)
+    return torch.zeros_like(permutation).scatter(0, permutation, place)
 
 
 def row_ids(rowptr: Tensor, num_entries: int) -> Tensor:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from gmpool.config import TrainConfig
-from gmpool.ops.gpu import usable
-
-BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
+from gmpool.ops.adam import Pace, adam_step
 
 
 @dataclass
@@ -57,8 +54,7 @@ class Adam:
         rate = self.lr * self.factor()
         self.clock += active
         pace = Pace(active, clip, self.weight_decay, rate, self.clock)
-        work = update_by_row if weights.device.type == "cpu" else update
-        work(weights, grads, self.first, self.second, pace)
+        adam_step(weights, grads, self.first, self.second, pace)
 
     def factor(self) -> Tensor:
         """Of the learning rate at the present clock. [R]"""
@@ -70,58 +66,3 @@ class Adam:
     def keep(self, rows: Tensor) -> Adam:
         """Of some replicas alone."""
         return Adam(**{name: value.index_select(0, rows) for name, value in vars(self).items()})
-
-
-class Pace(NamedTuple):
-    """What a step does to each replica. All [R]."""
-
-    active: Tensor
-    clip: Tensor  # factor of the gradient
-    decay: Tensor
-    rate: Tensor
-    clock: Tensor  # the number of this step, from 1
-
-
-def update(weights: Tensor, grads: Tensor, first: Tensor, second: Tensor, pace: Pace) -> None:
-    """w ← w − rate / (1 − β₁ᵗ) · m / (√(v / (1 − β₂ᵗ)) + ε), in place; all [R, P].
-
-    A replica that is not active, whose gradient may be NaN, stays as it is.
-    """
-    t = pace.clock.clamp(min=1)
-    numbers = (pace.clip, pace.decay, pace.rate / (1 - BETA1**t), (1 - BETA2**t).sqrt())
-    clip, decay, size, root = (column.to(weights.dtype) for column in numbers)
-    if usable(weights):
-        from gmpool.ops.triton_adam import adam_step
-
-        columns = (clip, decay, size, root)
-        adam_step(weights, grads, (first, second), pace.active, columns, (BETA1, BETA2, EPS))
-        return
-    clip, decay, size, root = (column[:, None] for column in (clip, decay, size, root))
-    on = pace.active[:, None]
-    g = torch.where(on, grads * clip + decay * weights, 0.0)
-    first.copy_(torch.where(on, torch.lerp(first, g, 1 - BETA1), first))
-    second.copy_(torch.where(on, second * BETA2 + (1 - BETA2) * g * g, second))
-    weights.sub_(torch.where(on, size * first / (second.sqrt() / root + EPS), 0.0))
-
-
-def update_by_row(
-    weights: Tensor, grads: Tensor, first: Tensor, second: Tensor, pace: Pace
-) -> None:
-    """The same by PyTorch's fused kernel, which passes over the memory once, for each replica."""
-    _, clips, decays, rates, clocks = (column.tolist() for column in pace)
-    for row in pace.active.nonzero()[:, 0].tolist():
-        torch._fused_adam_(
-            [weights[row]],
-            [grads[row].mul_(clips[row])],
-            [first[row]],
-            [second[row]],
-            [],
-            [torch.tensor(clocks[row], dtype=torch.float32)],
-            lr=rates[row],
-            beta1=BETA1,
-            beta2=BETA2,
-            weight_decay=decays[row],
-            eps=EPS,
-            amsgrad=False,
-            maximize=False,
-        )

@@ -10,14 +10,14 @@ from gmpool.data import PackedGraphs
 from gmpool.data.adjacency_bits import is_dense
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.graph.dense_adjacency import EntriesNotKept
-from gmpool.ops import gpu
+from gmpool.ops import choice
 from gmpool.tasks.trainable import Trainable
 
 
 def multiplies_with_bits(model: Trainable, graphs: PackedGraphs) -> bool:
     """On a GPU, for dense graphs, where the network only ever multiplies with the adjacency."""
     weight = next(model.parameters())
-    fast = gpu.usable(weight.new_empty(0, device=graphs.device)) and is_dense(graphs)
+    fast = choice.triton_serves(weight.new_empty(0, device=graphs.device)) and is_dense(graphs)
     return fast and graphs._adjacency_bits is not None and _only_multiplies(model, graphs)
 
 

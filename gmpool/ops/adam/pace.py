@@ -1,0 +1,26 @@
+"""What a step of Adam does to each of R replicas."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
+
+
+class Pace(NamedTuple):
+    """What a step does to each replica. All [R]."""
+
+    active: Tensor
+    clip: Tensor  # factor of the gradient
+    decay: Tensor
+    rate: Tensor
+    clock: Tensor  # the number of this step, from 1
+
+    def columns(self, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        """clip, decay, rate / (1 − β₁ᵗ) and √(1 − β₂ᵗ)"""
+        t = self.clock.clamp(min=1)
+        numbers = (self.clip, self.decay, self.rate / (1 - BETA1**t), (1 - BETA2**t).sqrt())
+        return tuple(column.to(dtype) for column in numbers)
