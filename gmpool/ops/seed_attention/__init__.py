@@ -2,7 +2,6 @@
 
 from gmpool.ops.seed_attention.choice import Choice, choose
 from gmpool.ops.seed_attention.operator import one_seed, seed_attention
-from gmpool.ops.seed_attention.reference import seed_attention_reference
 from gmpool.ops.seed_attention.softmax import seed_softmax
 from gmpool.ops.seed_attention.through_adjacency import seed_attention_through
 
@@ -11,7 +10,6 @@ __all__ = [
     "choose",
     "one_seed",
     "seed_attention",
-    "seed_attention_reference",
     "seed_attention_through",
     "seed_softmax",
 ]

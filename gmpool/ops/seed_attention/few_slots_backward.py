@@ -24,6 +24,7 @@ from gmpool.ops.kernel_parts.chunks import (
     place_of,
 )
 from gmpool.ops.kernel_parts.launch import on_device
+from gmpool.ops.seed_attention.call import Call, Gradients
 from gmpool.ops.seed_attention.cuts import FewSlots
 from gmpool.ops.seed_attention.few_slots_parts import (
     LAUNCH,
@@ -39,7 +40,6 @@ from gmpool.ops.seed_attention.few_slots_parts import (
     shares,
     z_rows,
 )
-from gmpool.ops.segment import Segments
 
 CHUNK, AHEAD = 4, 2
 """Nodes of a chunk, and how many chunks ahead rows are asked for."""
@@ -177,11 +177,11 @@ def seed_attention_few_slots_backward(
         b, start, end, at, node = next_b, next_start, next_end, next_at, next_node
 
 
-def backward(
-    blocks: list[Tensor], m: Tensor, c: Tensor, g: list[Tensor], g_mass: Tensor,
-    g_a: Tensor | None, segments: Segments, few: FewSlots,
-) -> tuple[list[Tensor], Tensor, Tensor]:  # fmt: skip
-    """(∂z of each block, ∂M [R, D, H·K], ∂c [R, H·K]), the latter two in float32."""
+def backward(call: Call, grads: Gradients) -> list[Tensor]:
+    """[*∂z, ∂M, ∂c]"""
+    (blocks, m, c, segments, *_), few = call, FewSlots.of(*call.shape)
+    assert few is not None
+    g_mass, has_g_a = grads.mass, grads.a.shape[0] > 0
     z, (R, D, HK), B = blocks[0], m.shape, segments.num_graphs
     order, ptr = segments.order, segments.ptr
     pieces = Pieces.of(blocks, few.columns)
@@ -192,14 +192,14 @@ def backward(
     with on_device(z):
         seed_attention_few_slots_backward[(plan.programs,)](
             pieces.zs, m.float().mT.contiguous(), c.float().contiguous(),
-            Pieces.cut([t.contiguous() for t in g], few.columns), g_mass.contiguous(),
-            g_mass if g_a is None else g_a.contiguous(), order, ptr,
+            Pieces.cut([t.contiguous() for t in grads.pooled], few.columns), g_mass.contiguous(),
+            grads.a.contiguous() if has_g_a else g_mass, order, ptr,
             Pieces.cut(dzs, few.columns), dm, dc, z.shape[0], B, R, B // R, plan.chunks, plan.run,
             pieces.widths, pieces.offsets, pieces.strides, pieces.rows, len(pieces.zs), D,
-            few.heads, few.seeds, few.columns, plan.chunk_size, g_a is not None,
+            few.heads, few.seeds, few.columns, plan.chunk_size, has_g_a,
             0 if choice.INTERPRET else AHEAD, **LAUNCH,
         )  # fmt: skip
         sums = [dm[None], dc[None]]
         parts, whole = [t[:, R:] for t in sums], [t[:, :R] for t in sums]
         merge_sums(parts, whole, ptr, plan, B // R)
-    return dzs, dm[:R].mT.contiguous(), dc[:R].contiguous()
+    return [*dzs, dm[:R].mT.contiguous().to(m.dtype), dc[:R].contiguous().to(m.dtype)]

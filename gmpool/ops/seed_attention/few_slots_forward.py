@@ -17,6 +17,7 @@ from gmpool.ops.kernel_parts.chunks import (
     place_of,
 )
 from gmpool.ops.kernel_parts.launch import on_device
+from gmpool.ops.seed_attention.call import Call
 from gmpool.ops.seed_attention.cuts import FewSlots
 from gmpool.ops.seed_attention.few_slots_parts import (
     LAUNCH,
@@ -31,7 +32,6 @@ from gmpool.ops.seed_attention.few_slots_parts import (
     shares,
     z_rows,
 )
-from gmpool.ops.segment import Segments
 
 CHUNK = 8  # nodes
 
@@ -98,10 +98,10 @@ def seed_attention_few_slots_forward(
         next_at, next_node = far_at, far_node
 
 
-def forward(
-    blocks: list[Tensor], m: Tensor, c: Tensor, segments: Segments, want_a: bool, few: FewSlots,
-) -> tuple[list[Tensor], Tensor, Tensor]:  # fmt: skip
-    """(Aᵀ Z of each block, Aᵀ 1, A or nothing); blocks [N, D_l], m [R, D, H·K], c [R, H·K]"""
+def forward(call: Call, want_a: bool) -> list[Tensor]:
+    """[*blocks of Aᵀ Z, Aᵀ 1, A or nothing, nothing]"""
+    (blocks, m, c, segments, *_), few = call, FewSlots.of(*call.shape)
+    assert few is not None
     z, (R, D, _), B = blocks[0], m.shape, segments.num_graphs
     order, ptr = segments.order, segments.ptr
     N, H, K = z.shape[0], few.heads, few.seeds
@@ -120,4 +120,4 @@ def forward(
             H, K, few.columns, plan.chunk_size, want_a, **LAUNCH,
         )  # fmt: skip
         merge_sums([totals, *sums], [mass, *outs], ptr, plan)
-    return outs, mass, a
+    return [*outs, mass, a, totals.new_empty(0, H * K)]

@@ -25,8 +25,9 @@ import torch
 from torch import Tensor
 
 from gmpool.ops.choice import implementation
-from gmpool.ops.grouped import union_index
+from gmpool.ops.grouped.operator import union_index
 from gmpool.ops.replicas import flat, lead
+from gmpool.ops.seed_attention.call import Call, Gradients, Kept
 from gmpool.ops.seed_attention.choice import PYTORCH, choose, lse_rows
 from gmpool.ops.seed_attention.pytorch import by_replica, differentiable_backward
 from gmpool.ops.segment import Segments, segment_sum
@@ -77,25 +78,17 @@ def one_seed(
 
 
 def _forward_values(
-    blocks: list[Tensor],
-    m: Tensor,
-    c: Tensor,
-    batch: Tensor,
-    order: Tensor,
-    ptr: Tensor,
-    num_heads: int,
-    axis: str,
-    want_a: bool,
-    path: str,
-) -> list[Tensor]:
+    blocks: list[Tensor], m: Tensor, c: Tensor, batch: Tensor, order: Tensor, ptr: Tensor,
+    num_heads: int, axis: str, want_a: bool, path: str,
+) -> list[Tensor]:  # fmt: skip
     """[*blocks of Aᵀ Z, Aᵀ 1, A, log Σ e^s]; the last is for the kernels' backward over nodes."""
-    segments, how = Segments(batch, order, ptr), (num_heads, axis, want_a, path)
-    return _module(path, blocks).forward(blocks, m, c, segments, *how)
+    call = Call(blocks, m, c, Segments(batch, order, ptr), num_heads, axis, path)
+    return _module(call).forward(call, want_a)
 
 
-def _module(path: str, blocks: list[Tensor]) -> Any:
+def _module(call: Call) -> Any:
     """Without nodes there is nothing to launch a kernel for."""
-    by_pytorch = path == PYTORCH or blocks[0].shape[0] == 0
+    by_pytorch = call.path == PYTORCH or call.blocks[0].shape[0] == 0
     return implementation("seed_attention", "pytorch" if by_pytorch else "triton")
 
 
@@ -126,34 +119,24 @@ def _backward(ctx: Any, grads: list[Tensor]) -> tuple[Any, ...]:
     num_blocks = len(rest) - ctx.num_kept
     blocks, pooled = rest[:num_blocks], rest[num_blocks:]
     *g, g_mass, g_a, _ = grads
-    backward: Any = _backward_values if only_values(m) else _attend_backward
+    how, kept = (batch, order, ptr, ctx.axis, ctx.path), (a, pooled, lse)
     if torch.is_grad_enabled():  # only when the gradient itself will be differentiated
-        backward = differentiable_backward
-    how = (batch, order, ptr, ctx.axis, ctx.path)
-    *dz, dm, dc = backward(blocks, m, c, a, pooled, lse, g, g_mass, g_a, *how)
+        call = Call(blocks, m, c, Segments(batch, order, ptr), g_mass.shape[0], ctx.axis, ctx.path)
+        *dz, dm, dc = differentiable_backward(call, Kept(*kept), Gradients(g, g_mass, g_a))
+    else:
+        backward: Any = _backward_values if only_values(m) else _attend_backward
+        *dz, dm, dc = backward(blocks, m, c, *kept, g, g_mass, g_a, *how)
     return dz, dm, dc, *[None] * 7
 
 
 def _backward_values(
-    blocks: list[Tensor],
-    m: Tensor,
-    c: Tensor,
-    a: Tensor,
-    pooled: list[Tensor],
-    lse: Tensor,
-    g: list[Tensor],
-    g_mass: Tensor,
-    g_a: Tensor,
-    batch: Tensor,
-    order: Tensor,
-    ptr: Tensor,
-    axis: str,
-    path: str,
-) -> list[Tensor]:
+    blocks: list[Tensor], m: Tensor, c: Tensor, a: Tensor, pooled: list[Tensor], lse: Tensor,
+    g: list[Tensor], g_mass: Tensor, g_a: Tensor, batch: Tensor, order: Tensor, ptr: Tensor,
+    axis: str, path: str,
+) -> list[Tensor]:  # fmt: skip
     """[*∂z, ∂m, ∂c]"""
-    grads, segments = (g, g_mass, g_a), Segments(batch, order, ptr)
-    module = _module(path, blocks)
-    return module.backward(blocks, m, c, a, pooled, lse, *grads, segments, axis, path)
+    call = Call(blocks, m, c, Segments(batch, order, ptr), g_mass.shape[0], axis, path)
+    return _module(call).backward(call, Kept(a, pooled, lse), Gradients(g, g_mass, g_a))
 
 
 _attend_backward = torch.library.custom_op(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.ops.grouped import collect_reference
-from gmpool.ops.segment import Segments, segment_reference
+from gmpool.ops.grouped.reference import collect_reference
+from gmpool.ops.segment import Segments
+from gmpool.ops.segment.reference import segment_reference
 
 
 def seed_attention_reference(

@@ -25,6 +25,7 @@ from gmpool.ops.kernel_parts.chunks import (
     merge_sums,
 )
 from gmpool.ops.kernel_parts.launch import on_device, precision, rowwise
+from gmpool.ops.seed_attention.call import Call, Gradients, Kept
 from gmpool.ops.seed_attention.cuts import Tiles
 from gmpool.ops.seed_attention.tiles_parts import (
     graph_tile,
@@ -37,7 +38,8 @@ from gmpool.ops.seed_attention.tiles_parts import (
     slot_table,
     z_tile,
 )
-from gmpool.ops.segment import Segments
+from gmpool.ops.segment import segment_sum
+from gmpool.ops.wide import wide
 
 
 @triton.jit(do_not_specialize=["B", "R", "graphs_each", "chunks", "run"])
@@ -145,16 +147,14 @@ def seed_attention_tiles_backward(
             touched = b < 0
 
 
-def backward(
-    blocks: list[Tensor], m: Tensor, c: Tensor, g: list[Tensor], g_mass: Tensor,
-    g_a: Tensor | None, lse: Tensor, pooled: list[Tensor], extra: Tensor | None,
-    segments: Segments, axis: str, tiles: Tiles,
-) -> tuple[list[Tensor], Tensor, Tensor]:  # fmt: skip
-    """(∂z of each block, ∂M [R, D, H·K], ∂c [R, H·K]), the latter two in float32.
-
-    lse, pooled: what the forward pass gave, read over nodes; extra [B, H·K]: Σ a g_a per graph,
-    read over nodes when there is a g_a.
-    """
+def backward(call: Call, kept: Kept, grads: Gradients) -> list[Tensor]:
+    """[*∂z, ∂M, ∂c]"""
+    (blocks, m, c, segments, _, axis, _), tiles = call, Tiles.of(*call.shape)
+    assert tiles is not None
+    g_mass, has_g_a = grads.mass, grads.a.shape[0] > 0
+    extra = kept.lse  # [B, H·K]: Σ a g_a of each graph, read over nodes when there is a g_a
+    if has_g_a and axis == "nodes":
+        extra = segment_sum((wide(kept.a) * wide(grads.a)).flatten(1), segments)
     z, (R, D, _), B = blocks[0], m.shape, segments.num_graphs
     order, ptr = segments.order, segments.ptr
     zs = tuple(map(rowwise, blocks))
@@ -164,20 +164,20 @@ def backward(
     dzs = tuple(t.new_empty(t.shape) for t in zs)
     dm = z.new_empty(R + parts, D, tiles.slots, dtype=torch.float32)
     dc = z.new_empty(R + parts, tiles.slots, dtype=torch.float32)
-    gs = tuple(t.contiguous() for t in g)
+    gs = tuple(t.contiguous() for t in grads.pooled)
     with on_device(z):
         seed_attention_tiles_backward[(plan.programs,)](
             zs, tiles.padded(m, axis), tiles.padded(c, axis), gs, g_mass.contiguous(),
-            g_mass if g_a is None else g_a.contiguous(), lse,
-            gs if axis == "seeds" else tuple(t.contiguous() for t in pooled),
-            lse if extra is None else extra.contiguous(), order, ptr, dzs, dm, dc,
+            grads.a.contiguous() if has_g_a else g_mass, kept.lse,
+            gs if axis == "seeds" else tuple(t.contiguous() for t in kept.pooled),
+            extra.contiguous(), order, ptr, dzs, dm, dc,
             B, R, B // R, plan.chunks, plan.run,
             widths, offsets(widths), tuple(t.stride(0) for t in zs), len(zs), D,
             tiles.heads, tiles.seeds, tiles.head, tiles.slots, tiles.width_back, tiles.chunk,
-            axis == "seeds", g_a is not None, precision(z.dtype),
+            axis == "seeds", has_g_a, precision(z.dtype),
             **launch_of(tiles),
         )  # fmt: skip
         sums = [dm[None], dc[None]]
         merge_sums([t[:, R:] for t in sums], [t[:, :R] for t in sums], ptr, plan, B // R)
     dm, dc = tiles.unpadded(dm[:R], axis), tiles.unpadded(dc[:R], axis)
-    return list(dzs), dm.contiguous(), dc.contiguous()
+    return [*dzs, dm.contiguous().to(m.dtype), dc.contiguous().to(m.dtype)]

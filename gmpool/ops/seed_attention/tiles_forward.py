@@ -26,6 +26,7 @@ from gmpool.ops.kernel_parts.chunks import (
     last_chunk,
 )
 from gmpool.ops.kernel_parts.launch import on_device, precision, rowwise
+from gmpool.ops.seed_attention.call import Call
 from gmpool.ops.seed_attention.cuts import Tiles
 from gmpool.ops.seed_attention.tiles_parts import (
     graph_tile,
@@ -37,7 +38,6 @@ from gmpool.ops.seed_attention.tiles_parts import (
     slot_table,
     z_tile,
 )
-from gmpool.ops.segment import Segments
 
 
 @triton.jit(do_not_specialize=["B", "graphs_each", "chunks", "run", "parts"])
@@ -177,14 +177,10 @@ def seed_attention_tiles_merge(
                     tl.store(at_out, value.to(mass.dtype.element_ty), mask=d < WIDTHS[i])
 
 
-def forward(
-    blocks: list[Tensor], m: Tensor, c: Tensor, segments: Segments, axis: str, want_a: bool,
-    tiles: Tiles,
-) -> tuple[list[Tensor], Tensor, Tensor, Tensor]:  # fmt: skip
-    """(Aᵀ Z of each block, Aᵀ 1, A or nothing, log Σ e^s [B, H·K] over nodes or nothing)
-
-    blocks [N, D_l], m [R, D, H·K], c [R, H·K]; graph b belongs to replica b // (B/R).
-    """
+def forward(call: Call, want_a: bool) -> list[Tensor]:
+    """[*blocks of Aᵀ Z, Aᵀ 1, A or nothing, log Σ e^s [B, H·K] over nodes or nothing]"""
+    (blocks, m, c, segments, _, axis, _), tiles = call, Tiles.of(*call.shape)
+    assert tiles is not None
     z, (R, D, HK), B, seeds = blocks[0], m.shape, segments.num_graphs, axis == "seeds"
     order, ptr = segments.order, segments.ptr
     N, H, K = z.shape[0], tiles.heads, tiles.seeds
@@ -215,4 +211,4 @@ def forward(
             )  # fmt: skip
     if want_a and not seeds:
         a = (a.view(N, HK) - lse.index_select(0, segments.batch)).exp_().view(N, H, K).to(z.dtype)
-    return list(outs), mass, a, lse
+    return [*outs, mass, a, lse]

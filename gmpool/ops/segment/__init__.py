@@ -7,7 +7,6 @@ from gmpool.ops.segment.reductions import (
     segment_softmax,
     segment_sum,
 )
-from gmpool.ops.segment.reference import segment_reference
 from gmpool.ops.segment.segments import Segments
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "segment_gather",
     "segment_max",
     "segment_mean",
-    "segment_reference",
     "segment_softmax",
     "segment_sum",
 ]

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from gmpool.errors import UserError
-from gmpool.ops.segment.sort_by_graph import sort_by_graph
+from gmpool.ops.replicas import shifted
+from gmpool.ops.row_ids import stable_order
 from gmpool.ops.sparse import Pattern
 
 
@@ -61,7 +62,7 @@ class Segments:
             )
         if batch_size is None:
             batch_size = int(batch.max()) + 1 if num_nodes else 0
-        return cls(batch, *sort_by_graph(batch, batch_size))
+        return cls(batch, *_sort_by_graph(batch, batch_size))
 
     @classmethod
     def uniform(
@@ -130,3 +131,44 @@ class Segments:
         """The B × N matrix of ones that sums nodes into graphs."""
         one_each = torch.arange(self.batch.shape[0] + 1, device=self.batch.device)
         return Pattern(self.ptr, self.order, one_each, self.batch)
+
+
+@torch.library.custom_op("gmpool::sort_by_graph", mutates_args=())
+def _sort_by_graph(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
+    """(order, ptr). The check for an already sorted batch lives inside the operator, so that it
+    costs one pass and does not break a compiled graph."""
+    N, graphs = batch.numel(), torch.arange(num_graphs + 1, device=batch.device)
+    if N == 0:
+        return graphs[:0], torch.zeros_like(graphs)
+    in_order = (batch[1:] >= batch[:-1]).all()
+    # All that is asked of a device, in one question.
+    smallest, largest, sorted_already = torch.stack([*batch.aminmax(), in_order.to(batch)]).tolist()
+    if smallest < 0 or largest >= num_graphs:
+        raise UserError(
+            f"batch holds graph {largest} (smallest {smallest}), but batch_size "
+            f"is {num_graphs}: entries must lie in 0 … {num_graphs - 1}"
+        )
+    if sorted_already:
+        order = torch.arange(N, device=batch.device)
+        return order, torch.searchsorted(batch.contiguous(), graphs.to(batch))
+    order = stable_order(batch, num_graphs)
+    return order, torch.searchsorted(batch.index_select(0, order), graphs.to(batch))
+
+
+@_sort_by_graph.register_fake
+def _(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
+    return (
+        torch.empty_like(batch, dtype=torch.long),
+        batch.new_empty(num_graphs + 1, dtype=torch.long),
+    )
+
+
+@_sort_by_graph.register_vmap
+def _(info: Any, in_dims: Any, batch: Tensor, num_graphs: int) -> Any:
+    R = info.batch_size
+    N = batch.shape[1 - in_dims[0]]
+    order, ptr = _sort_by_graph(shifted(batch, in_dims[0], R, num_graphs), R * num_graphs)
+    first = torch.arange(R, device=batch.device)[:, None]
+    starts = ptr[:-1].view(R, num_graphs) - first * N
+    ends = starts.new_full((R, 1), N)
+    return (order.view(R, N) - first * N, torch.cat([starts, ends], dim=1)), (0, 0)

@@ -10,7 +10,8 @@ from hypothesis import given
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from gmpool.ops.bond_messages import bond_messages, bond_messages_reference
+from gmpool.ops.bond_messages import bond_messages
+from gmpool.ops.bond_messages.reference import bond_messages_reference
 from gmpool.ops.sparse import Pattern
 
 

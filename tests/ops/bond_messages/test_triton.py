@@ -26,7 +26,8 @@ from gmpool.graph.batch_edges import BatchEdges
 from gmpool.nn import molecule
 from gmpool.nn.molecule import BondConv, BondGINConv
 from gmpool.ops import choice
-from gmpool.ops.bond_messages import bond_messages, bond_messages_reference
+from gmpool.ops.bond_messages import bond_messages
+from gmpool.ops.bond_messages.reference import bond_messages_reference
 from gmpool.ops.sparse import Pattern
 from gmpool.tasks.trainable import Trainable
 

@@ -15,7 +15,8 @@ from gmpool.data.adjacency_bits import adjacency_bits, is_dense
 from gmpool.data.pack import pack
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.graph.dense_adjacency import DenseAdjacency, EntriesNotKept
-from gmpool.ops.dense_product import dense_product, dense_product_reference
+from gmpool.ops.dense_product import dense_product
+from gmpool.ops.dense_product.reference import dense_product_reference
 
 WHICH = pytest.mark.parametrize("normalised", [False, True], ids=["plain", "gcn"])
 

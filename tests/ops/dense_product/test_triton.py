@@ -21,7 +21,8 @@ from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.stack import batches_for
 from gmpool.engine.train import first_model
 from gmpool.ops import choice
-from gmpool.ops.dense_product import dense_product, dense_product_reference
+from gmpool.ops.dense_product import dense_product
+from gmpool.ops.dense_product.reference import dense_product_reference
 from gmpool.tasks.classify.model import GraphModel
 
 pytest.importorskip("triton")

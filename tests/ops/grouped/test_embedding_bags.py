@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gmpool.ops.grouped import collect_reference
 from gmpool.ops.grouped import embedding_bags as bags
+from gmpool.ops.grouped.reference import collect_reference
 from gmpool.ops.segment import Segments
 
 

@@ -6,15 +6,9 @@ import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
-from gmpool.ops.grouped import (
-    collect,
-    collect_reference,
-    match,
-    match_reference,
-    spread,
-    spread_reference,
-)
+from gmpool.ops.grouped import collect, match, spread
 from gmpool.ops.grouped import pytorch as by_pytorch
+from gmpool.ops.grouped.reference import collect_reference, match_reference, spread_reference
 from gmpool.ops.segment import Segments
 
 UNSORTED = torch.tensor([2, 0, 0, 2, 4, 2, 0])

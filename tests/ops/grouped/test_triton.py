@@ -19,14 +19,8 @@ from triton_checks import (
     with_gradients,
 )
 
-from gmpool.ops.grouped import (
-    collect,
-    collect_reference,
-    match,
-    match_reference,
-    spread,
-    spread_reference,
-)
+from gmpool.ops.grouped import collect, match, spread
+from gmpool.ops.grouped.reference import collect_reference, match_reference, spread_reference
 
 pytest.importorskip("triton")
 device = triton_checks.device

@@ -12,7 +12,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from gmpool.ops import without_dispatcher
 from gmpool.ops.grouped import pytorch as grouped
-from gmpool.ops.seed_attention import operator, seed_attention, seed_attention_reference
+from gmpool.ops.seed_attention import operator, seed_attention
+from gmpool.ops.seed_attention.reference import seed_attention_reference
 from gmpool.ops.segment import Segments
 
 BATCH = torch.tensor([2, 0, 0, 2, 4, 2, 0])

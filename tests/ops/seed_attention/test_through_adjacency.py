@@ -10,7 +10,8 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.func import vmap
 
 from gmpool.graph.edges import Adjacency, gcn_edges
-from gmpool.ops.seed_attention import seed_attention_reference, seed_attention_through
+from gmpool.ops.seed_attention import seed_attention_through
+from gmpool.ops.seed_attention.reference import seed_attention_reference
 from gmpool.ops.segment import Segments
 
 H, K, D = 2, 3, 5

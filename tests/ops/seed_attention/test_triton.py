@@ -25,9 +25,10 @@ from gmpool.ops.seed_attention import (
     choice,
     choose,
     seed_attention,
-    seed_attention_reference,
     seed_attention_through,
 )
+from gmpool.ops.seed_attention.call import Call
+from gmpool.ops.seed_attention.reference import seed_attention_reference
 from gmpool.ops.segment import Segments
 
 pytest.importorskip("triton")
@@ -107,9 +108,9 @@ def test_replicas_are_one_call(
     called = []
     forward = kernels.forward
 
-    def counted(blocks: list[Tensor], m: Tensor, *rest: Any) -> Any:
-        called.append(m.shape[0])
-        return forward(blocks, m, *rest)
+    def counted(call: Call, want_a: bool) -> list[Tensor]:
+        called.append(call.m.shape[0])
+        return forward(call, want_a)
 
     monkeypatch.setattr(kernels, "forward", counted)
 

@@ -13,10 +13,10 @@ from gmpool.ops.segment import (
     segment_gather,
     segment_max,
     segment_mean,
-    segment_reference,
     segment_softmax,
     segment_sum,
 )
+from gmpool.ops.segment.reference import segment_reference
 
 REDUCTIONS = {
     "sum": segment_sum,

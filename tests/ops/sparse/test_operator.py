@@ -8,7 +8,8 @@ from graphs import random_batch
 from torch.autograd import gradcheck, gradgradcheck
 
 from gmpool.graph.edges import Adjacency
-from gmpool.ops.sparse import Pattern, sddmm, sddmm_reference, spmm, spmm_reference
+from gmpool.ops.sparse import Pattern, sddmm, spmm
+from gmpool.ops.sparse.reference import sddmm_reference, spmm_reference
 
 
 def a_pattern(directed: bool = True) -> tuple[Pattern, int]:

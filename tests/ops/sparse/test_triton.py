@@ -10,7 +10,8 @@ import triton_checks
 from torch import Tensor
 from triton_checks import assert_as_exact, low_and_exact, with_gradients
 
-from gmpool.ops.sparse import Pattern, spmm, spmm_reference
+from gmpool.ops.sparse import Pattern, spmm
+from gmpool.ops.sparse.reference import spmm_reference
 
 pytest.importorskip("triton")
 device = triton_checks.device
