@@ -52,14 +52,9 @@ def _(x: Tensor, table: Tensor, *rest: Any) -> Tensor:
 
 @torch.library.custom_op("gmpool::bond_messages_backward", mutates_args=())
 def _messages_backward(
-    x: Tensor,
-    table: Tensor,
-    code: Tensor,
-    weight: Tensor | None,
-    rowptr: Tensor,
-    col: Tensor,
+    x: Tensor, table: Tensor, code: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor,
     grad: Tensor,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(∂x [N, D], ∂T [R, C, D])"""
     return serving(x, "bond_messages").backward(x, table, code, weight, rowptr, col, grad)
 

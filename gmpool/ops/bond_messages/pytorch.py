@@ -21,14 +21,9 @@ def forward(
 
 
 def backward(
-    x: Tensor,
-    table: Tensor,
-    code: Tensor,
-    weight: Tensor | None,
-    rowptr: Tensor,
-    col: Tensor,
+    x: Tensor, table: Tensor, code: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor,
     grad: Tensor,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(∂x [N, D], ∂T [R, C, D])"""
     index = (code, weight, rowptr, col)
     dx, dtable = differentiable_backward(wide(x), wide(table), *index, wide(grad))
@@ -36,14 +31,9 @@ def backward(
 
 
 def differentiable_backward(
-    x: Tensor,
-    table: Tensor,
-    code: Tensor,
-    weight: Tensor | None,
-    rowptr: Tensor,
-    col: Tensor,
+    x: Tensor, table: Tensor, code: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor,
     grad: Tensor,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(∂x, ∂T); differentiable in grad, and almost everywhere constant in the rest."""
     which, rows = _table_row(table, code, col, x.shape[0]), row_ids(rowptr, col.shape[0])
     bond = table.detach().flatten(0, 1).index_select(0, which)

@@ -24,14 +24,9 @@ def dense_product(graphs: DenseGraphs, x: Tensor, scale: Tensor | None = None) -
 
 @torch.library.custom_op("gmpool::dense_product", mutates_args=())
 def _dense_product(
-    x: Tensor,
-    scale: Tensor | None,
-    ids: Tensor,
-    ptr: Tensor,
-    words: Tensor,
-    word_ptr: Tensor,
+    x: Tensor, scale: Tensor | None, ids: Tensor, ptr: Tensor, words: Tensor, word_ptr: Tensor,
     node_ptr: Tensor,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     if x.numel() == 0:
         return torch.zeros_like(x)
     graphs = DenseGraphs(ids, ptr, words, word_ptr, node_ptr)

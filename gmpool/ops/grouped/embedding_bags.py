@@ -1,4 +1,4 @@
-"""collect, spread and match for small graphs: sums of embedding_bag, whose bags are the slots
+"""collect, spread and match of small graphs: sums of embedding_bag, whose bags are the slots
 (head, graph, k) or the nodes, and which bag holds which rows.
 
 The operators of a step ask for the same few layouts again and again: on a CPU, where they cost as

@@ -9,13 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gmpool.ops.kernel_parts.chunks import (
-    graph_after,
-    graph_at,
-    last_chunk,
-    merge_sums,
-    place_of,
-)
+from gmpool.ops.kernel_parts.chunks import graph_after, graph_at, last_chunk, merge_sums, place_of
 from gmpool.ops.kernel_parts.launch import on_device
 from gmpool.ops.seed_attention.call import Call
 from gmpool.ops.seed_attention.cuts import FewSlots

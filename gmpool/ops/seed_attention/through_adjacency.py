@@ -28,13 +28,7 @@ class Adjacency(Protocol):
 
 
 def seed_attention_through(
-    gcn: Adjacency,
-    x: Tensor,
-    m: Tensor,
-    c: Tensor,
-    segments: Segments,
-    num_heads: int,
-    axis: str,
+    gcn: Adjacency, x: Tensor, m: Tensor, c: Tensor, segments: Segments, num_heads: int, axis: str
 ) -> tuple[list[Tensor], Tensor, Tensor]:
     """Seed attention for Z = Â X without making Z: Z M = Â (X M) and Aᵀ Z = (Âᵀ A)ᵀ X.
 
@@ -49,13 +43,7 @@ def seed_attention_through(
 
 
 def _attend(
-    x: Tensor,
-    xm: Tensor,
-    c: Tensor,
-    gcn: Adjacency,
-    segments: Segments,
-    num_heads: int,
-    axis: str,
+    x: Tensor, xm: Tensor, c: Tensor, gcn: Adjacency, segments: Segments, num_heads: int, axis: str
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Aᵀ Z, Aᵀ 1, A and Âᵀ A, from X M."""
     scores = (gcn.matmul(xm) + c).unflatten(1, (num_heads, -1))

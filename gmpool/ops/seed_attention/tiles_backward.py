@@ -17,13 +17,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gmpool.ops.kernel_parts.chunks import (
-    chunk_at,
-    first_chunk,
-    graph_at,
-    last_chunk,
-    merge_sums,
-)
+from gmpool.ops.kernel_parts.chunks import chunk_at, first_chunk, graph_at, last_chunk, merge_sums
 from gmpool.ops.kernel_parts.launch import on_device, precision, rowwise
 from gmpool.ops.seed_attention.call import Call, Gradients, Kept
 from gmpool.ops.seed_attention.cuts import Tiles

@@ -35,15 +35,9 @@ def sddmm(pattern: Pattern, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _spmm_kernel(
-    x: Tensor,
-    weight: Tensor | None,
-    rowptr: Tensor,
-    col: Tensor,
-    t_rowptr: Tensor,
-    t_col: Tensor,
-    to_t: Tensor | None,
-    from_t: Tensor | None,
-) -> Tensor:
+    x: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor, t_rowptr: Tensor,
+    t_col: Tensor, to_t: Tensor | None, from_t: Tensor | None,
+) -> Tensor:  # fmt: skip
     if col.numel() == 0:
         return x.new_zeros(rowptr.numel() - 1, x.shape[1])
     return serving(x, "sparse").spmm(x, weight, rowptr, col)
@@ -80,15 +74,9 @@ _call_spmm = without_dispatcher(_spmm, _spmm_kernel, _save_spmm, _spmm_backward)
 
 
 def _sddmm_kernel(
-    a: Tensor,
-    b: Tensor,
-    rowptr: Tensor,
-    col: Tensor,
-    t_rowptr: Tensor,
-    t_col: Tensor,
-    to_t: Tensor | None,
-    from_t: Tensor | None,
-) -> Tensor:
+    a: Tensor, b: Tensor, rowptr: Tensor, col: Tensor, t_rowptr: Tensor,
+    t_col: Tensor, to_t: Tensor | None, from_t: Tensor | None,
+) -> Tensor:  # fmt: skip
     if col.numel() == 0:
         return a.new_zeros(0)
     return sddmm_values(a, b, rowptr, col)
