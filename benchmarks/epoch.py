@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from gmpool.engine.cross_validate import settings_of
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.loader import DataLoader
@@ -22,7 +23,6 @@ from benchmarks.readout import PyGReadout
 from benchmarks.timing import interleaved, versus
 from gmpool.config import configure
 from gmpool.data import PackedGraphs, Split, epoch_batches, load, to_pyg
-from gmpool.engine.cross_validate import settings_of
 from gmpool.engine.provenance import device_name
 from gmpool.engine.stack.stack import Run, Stack
 from gmpool.nn.heads import classifier

@@ -32,7 +32,7 @@ from benchmarks.timing import row, versus
 from gmpool import GraphMultisetTransformer
 from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
-from gmpool.ops import gpu
+from gmpool.ops import choice
 from gmpool.ops.seed_attention import seed_attention
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import spmm
@@ -63,12 +63,12 @@ def events(runs: Runs, rounds: int = 20, warmup: int = 3) -> dict[str, float]:
 @contextlib.contextmanager
 def without_kernels() -> Iterator[None]:
     """The same operators on plain PyTorch."""
-    had = gpu.HAS_TRITON
-    gpu.HAS_TRITON = False
+    had = choice.HAS_TRITON
+    choice.HAS_TRITON = False
     try:
         yield
     finally:
-        gpu.HAS_TRITON = had
+        choice.HAS_TRITON = had
 
 
 def on_plain(run: Callable[[], object]) -> Callable[[], object]:

@@ -31,7 +31,7 @@ from gmpool.engine.train import Trained, first_model, train
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.nn import molecule
 from gmpool.nn.encoder import MoleculeEncoder
-from gmpool.ops import grouped
+from gmpool.ops.grouped import pytorch as grouped
 
 pytestmark = CUDA
 

@@ -11,7 +11,6 @@ import torch
 from gmpool.data.batch import GraphBatch, Ids
 from gmpool.data.epoch_batches import epoch_batches
 from gmpool.data.packed import PackedGraphs
-from gmpool.data.packed_fields import Task
 from gmpool.data.splits import Split, stratified_folds
 
 Metric = Literal["accuracy", "roc_auc", "rmse"]

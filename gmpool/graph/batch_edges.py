@@ -13,7 +13,7 @@ from gmpool.data.fixed_batch import FixedBatch
 from gmpool.graph.coarse_edges import CoarseEdges
 from gmpool.graph.edges import Bonds, squared_sum
 from gmpool.graph.matrices import BitMatrix, SparseMatrix
-from gmpool.ops.dense_graphs import DenseGraphs
+from gmpool.ops.dense_product import DenseGraphs
 from gmpool.ops.row_ids import inverse
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gmpool.ops.dense_graphs import DenseGraphs, dense_product
+from gmpool.ops.dense_product import DenseGraphs, dense_product
 from gmpool.ops.row_ids import inverse, stable_order
 from gmpool.ops.sparse import Pattern, spmm
 

@@ -21,7 +21,7 @@ from gmpool.data.adjacency_bits import is_dense
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.data.packed import PackedGraphs
 from gmpool.errors import unknown
-from gmpool.ops import gpu
+from gmpool.ops import choice
 
 PRODUCTS = frozenset({"plain", "gcn"})
 KINDS = frozenset({"bonds", "gcn_bonds"})
@@ -41,7 +41,7 @@ def batches_for(
     graphs: PackedGraphs, reads: Set[str], dtype: torch.dtype = torch.float32
 ) -> FixedBatches:
     """Batches of fixed shape with what is read; dtype: of the model that reads it."""
-    has_kernels = gpu.usable(torch.empty(0, dtype=dtype, device=graphs.device))
+    has_kernels = choice.triton_serves(torch.empty(0, dtype=dtype, device=graphs.device))
     if has_kernels and reads <= PRODUCTS and is_dense(graphs) and graphs.adjacency_bits:
         return FixedBatches(graphs, plain=False, dense=True)
     by_kind = bool(reads & KINDS) and has_kernels and graphs.bond_kinds is not None

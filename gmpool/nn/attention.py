@@ -20,19 +20,20 @@ from gmpool.graph.matrices import BitMatrix, SparseMatrix
 from gmpool.nn.conv import ConvFactory, GCNConv, LinearConv, is_linear, make_conv
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.add_bias import affine
-from gmpool.ops.direct import transformed
-from gmpool.ops.fused_attention import heads_at_once
 from gmpool.ops.grouped import collect
 from gmpool.ops.matrix import Matrix
-from gmpool.ops.seed_attention import one_seed, seed_attention
-from gmpool.ops.seed_attention_through import seed_attention_through
-from gmpool.ops.seed_softmax import seed_softmax
+from gmpool.ops.seed_attention import (
+    Choice,
+    choose,
+    one_seed,
+    seed_attention,
+    seed_attention_through,
+    seed_softmax,
+)
 from gmpool.ops.segment import Segments
 
 SOFTMAX_AXES = ("seeds", "nodes")
 SCALES = ("width", "head", "none")
-FEW_NODES = 2**15
-"""Of a readout that takes a large GPU as long as starting its kernels."""
 
 
 class Attended(NamedTuple):
@@ -112,12 +113,11 @@ class SeedAttention(MultiHeadAttention):
         if self.form != "auto":
             return self.form == "absorbed"
         slots = self.num_heads * num_seeds
-        return self.absorbable and (slots < self.dim or self._fused(slots, x))
+        return self.absorbable and (slots < self.dim or self._served(slots, x).is_fused)
 
-    def _fused(self, slots: int, x: Tensor | Columns) -> bool:
-        """Whether there is a kernel for it."""
+    def _served(self, slots: int, x: Tensor | Columns) -> Choice:
         blocks = x.blocks if isinstance(x, Columns) else [x]
-        return heads_at_once(blocks, self.num_heads, slots, self.softmax) > 0
+        return choose(blocks, self.num_heads, slots, self.softmax)
 
     def forward(
         self,
@@ -169,7 +169,7 @@ class SeedAttention(MultiHeadAttention):
 
     def _is_small(self, slots: int, x: Tensor | Columns) -> bool:
         """Whether a GPU would start kernels for longer than they run: making Z takes fewer."""
-        return self._fused(slots, x) and x.shape[0] <= FEW_NODES and not transformed()
+        return self._served(slots, x).is_small(x.shape[0])
 
     def _block_diagonal(self, q: Tensor) -> Tensor:
         """Queries as one matrix whose product serves all heads. [K, H, d] -> [D, H·K]"""

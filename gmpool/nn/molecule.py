@@ -13,7 +13,7 @@ from gmpool.graph.edges import AnyEdges
 from gmpool.graph.incidence import incidence
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
-from gmpool.ops import gpu
+from gmpool.ops import choice
 from gmpool.ops.add_bias import affine
 from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.sparse import spmm
@@ -109,7 +109,7 @@ BOND_CONVS: dict[str, Callable[[tuple[int, ...], int], nn.Module]] = {
 def by_kind(x: Tensor) -> bool:
     """Whether one operator does all with kinds of bonds: on a GPU, for edges that know their kinds.
     Else the convolutions read edge_attr, [E, Σ sizes]."""
-    return gpu.usable(x)
+    return choice.triton_serves(x)
 
 
 def _features(edges: AnyEdges) -> Tensor:

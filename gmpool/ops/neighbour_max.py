@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.ops.sparse import Pattern, wide
+from gmpool.ops.sparse import Pattern
+from gmpool.ops.wide import wide
 
 # A double has 29 more bits of mantissa than a float.
 SPARE_BITS = 29

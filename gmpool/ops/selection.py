@@ -62,10 +62,10 @@ def places(there: Tensor, count: int | None) -> Tensor:
     if count is None:
         return there.nonzero()[:, 0]
     n = there.shape[0]
-    # What is not there is written to the spare slot at the end.
-    slot = torch.where(there, true_before(there)[:-1], count)
+    # What is not there is written to the spare place at the end.
+    to = torch.where(there, true_before(there)[:-1], count)
     found = torch.full((count + 1,), n - 1, dtype=torch.long, device=there.device)
-    return found.scatter(0, slot, torch.arange(n, device=there.device))[:count]
+    return found.scatter(0, to, torch.arange(n, device=there.device))[:count]
 
 
 def true_before(mask: Tensor) -> Tensor:
@@ -90,8 +90,8 @@ def renumbering(kept: Tensor, num_nodes: int, left: Segments | None = None) -> T
     left: the graphs of the kept ones, where one of them may be made up: its nodes count as others.
     """
     place = torch.arange(kept.shape[0], device=kept.device)
-    slot = kept.long()
+    node = kept.long()
     if left is not None and left.real is not None:
-        slot = torch.where(place < left.ptr[-2], slot, num_nodes)
+        node = torch.where(place < left.ptr[-2], node, num_nodes)
     none = torch.full((num_nodes + 1,), -1, dtype=place.dtype, device=kept.device)
-    return none.scatter(0, slot, place)[:num_nodes]
+    return none.scatter(0, node, place)[:num_nodes]

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 import typer
+from gmpool.engine.cross_validate import settings_of
 from small_sets import ring_molecule
 
 from benchmarks import second_opinion
 from benchmarks.padded import copy_weights
 from benchmarks.second_opinion import AUTHORS, NETWORKS, OGB, AuthorsGMT, main, score, train
 from gmpool.data import Dataset, GraphBatch, Split, from_pyg
-from gmpool.engine.cross_validate import settings_of
 from gmpool.engine.train import first_model
 from gmpool.tasks.classify.model import GraphModel
 

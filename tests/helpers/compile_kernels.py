@@ -1,7 +1,7 @@
 """Compiles the kernels for a GPU that is not there: run as a script, without Triton's interpreter.
 
 The operators run on CPU tensors as they would on a GPU, but a launch only compiles the kernel for
-compute capability 9.0. Prints the module and name of each kernel that was compiled.
+compute capability 9.0. Prints the operator and the name of each kernel that was compiled.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
-from gmpool.ops import gpu
+from gmpool.ops import choice
+from gmpool.ops.adam import Pace
+from gmpool.ops.adam.triton import update
 from gmpool.ops.add_bias import add_bias
 from gmpool.ops.bond_messages import bond_messages
-from gmpool.ops.dense_graphs import DenseGraphs, dense_product
+from gmpool.ops.dense_product import DenseGraphs, dense_product
 from gmpool.ops.grouped import collect, match, spread
 from gmpool.ops.seed_attention import seed_attention
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern, spmm
-from gmpool.ops.triton_adam import adam_step
 
 
 class NoDevice:
@@ -42,7 +43,7 @@ class NoDevice:
 def compile_only(kernel: JITFunction, grid: Any) -> Any:
     def launch(*args: Any, **options: Any) -> None:
         kernel.warmup(*args, grid=grid, **options)
-        print(kernel.fn.__module__.split(".")[-1] + kernel.fn.__name__, flush=True)
+        print(kernel.fn.__module__.split(".")[2], kernel.fn.__name__, flush=True)
 
     return launch
 
@@ -99,7 +100,7 @@ def dense(width: int, dtype: torch.dtype, normalised: bool) -> None:
 def main() -> None:
     driver.set_active(NoDevice())  # type: ignore[arg-type]
     JITFunction.__getitem__ = compile_only  # type: ignore[method-assign]
-    gpu.usable = lambda t: t.dtype in gpu.DTYPES
+    choice.triton_serves = lambda t: t.dtype in choice.DTYPES
     attention([128], 1, 4, "seeds")  # a warp a program
     attention([64, 64], 4, 5, "seeds")
     attention([64, 64], 2, 4, "nodes")
@@ -120,7 +121,7 @@ def main() -> None:
     dense(33, torch.float16, normalised=True)
     dense(7, torch.float32, normalised=False)
     weights, numbers = torch.randn(2, 100), torch.rand(2)
-    adam_step(weights, weights, (weights, weights), numbers > 0, (numbers,) * 4, (0.9, 0.99, 1e-8))
+    update(weights, weights, weights, weights, Pace(numbers > 0, *(numbers,) * 4))
 
 
 if __name__ == "__main__":

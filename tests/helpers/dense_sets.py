@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gmpool.data import PackedGraphs
 from gmpool.data.pack import pack
-from gmpool.ops.dense_graphs import DenseGraphs
+from gmpool.ops.dense_product import DenseGraphs
 
 SIZES = [1, 2, 31, 32, 33, 64, 65, 100]
 

@@ -15,7 +15,7 @@ import torch
 from marks import CUDA
 from torch import Tensor
 
-from gmpool.ops import gpu
+from gmpool.ops import choice
 from gmpool.ops.segment import Segments
 
 # Of the norm: a sum of few terms sets no standard. Products of tiles are three tf32 ones, good to
@@ -52,7 +52,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         scope.set_attr(tensor, "__index__", lambda self: self.handle.data.item())
 
     monkeypatch.setattr(interpreter, "_patch_lang_tensor", patch_for_numpy)
-    monkeypatch.setattr(gpu, "INTERPRET", True)
+    monkeypatch.setattr(choice, "INTERPRET", True)
     yield "cpu"
 
 

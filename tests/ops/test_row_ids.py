@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import vmap
 
-from gmpool.ops.row_ids import row_ids, stable_order
+from gmpool.ops.row_ids import inverse, row_ids, stable_order
 
 
 def test_rows_of_entries() -> None:
@@ -31,3 +31,9 @@ def test_equal_rows_keep_their_order(rows: list[int]) -> None:
 def test_more_rows_than_32_bits_count_are_sorted_too() -> None:
     far = 2**33
     assert stable_order(torch.tensor([far, 1, far - 1, 1]), far + 1).tolist() == [1, 3, 2, 0]
+
+
+@given(st.permutations(range(9)))
+def test_an_inverse_undoes_an_order(order: list[int]) -> None:
+    permutation = torch.tensor(order)
+    assert torch.equal(permutation[inverse(permutation)], torch.arange(9))

@@ -14,25 +14,30 @@ import pytest
 
 pytest.importorskip("triton")
 KERNELS = {
-    "triton_adam": ["_adam"],
-    "triton_add_bias": ["_forward", "_backward"],
-    "triton_attention": ["_forward", "_merge"],
-    "triton_attention_backward": ["_backward"],
-    "triton_bonds": ["_forward", "_backward"],
-    "triton_chunks": ["_merge_sums"],
-    "triton_dense": ["_product"],
-    "triton_few_slots": ["_forward"],
-    "triton_few_slots_backward": ["_backward"],
-    "triton_grouped": ["_collect", "_spread", "_match"],
-    "triton_spmm": ["_rows", "_tiles", "_long"],
+    "adam": ["adam_update"],
+    "add_bias": ["add_bias_forward", "add_bias_backward"],
+    "bond_messages": ["bond_messages_forward", "bond_messages_backward"],
+    "dense_product": ["dense_product_tiles"],
+    "grouped": ["grouped_collect", "grouped_spread", "grouped_match"],
+    "kernel_parts": ["chunks_merge_sums"],
+    "seed_attention": [
+        "seed_attention_few_slots_forward",
+        "seed_attention_few_slots_backward",
+        "seed_attention_tiles_forward",
+        "seed_attention_tiles_merge",
+        "seed_attention_tiles_backward",
+    ],
+    "sparse": ["spmm_rows", "spmm_tiles", "spmm_long_rows"],
 }
 
 
 def test_kernels_compile(tmp_path: Path) -> None:
-    script = Path(__file__).with_name("compile_kernels.py")
+    script = Path(__file__).parents[1] / "helpers" / "compile_kernels.py"
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     environment |= {"TRITON_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(script.parents[2])}
     command = [sys.executable, "-W", "ignore", str(script)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert set(done.stdout.split()) == {m + name for m, names in KERNELS.items() for name in names}
+    expected = {f"{operator} {name}" for operator, names in KERNELS.items() for name in names}
+    assert set(done.stdout.splitlines()) == expected
+    assert len({name for names in KERNELS.values() for name in names}) == len(expected)

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 import torch
+from gmpool.engine.cross_validate import Job, cross_validate
+from gmpool.tasks.kernel import fit as kernel
+from gmpool.tasks.kernel.fit import fit_kernel, is_kernel
 from small_sets import OPTIONS, TEN_MOLECULES, classes, dataset, split, with_labels
 
 from gmpool.config import ModelConfig
 from gmpool.data import Dataset, PackedGraphs, Split, from_smiles
 from gmpool.data.splits import random_split
-from gmpool.engine.cross_validate import Job, cross_validate
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.report.page import write_report
-from gmpool.tasks.kernel import fit as kernel
-from gmpool.tasks.kernel.fit import fit_kernel, is_kernel
 
 WL = ModelConfig(method="wl-svm")
 

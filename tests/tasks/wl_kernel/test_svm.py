@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gmpool.tasks.kernel.svm import Machine, WLSubtreeSVM
 from networkx.generators.atlas import graph_atlas_g
 
 from gmpool.data import from_networkx, load
 from gmpool.errors import UserError
 from gmpool.graph.colours import colour_counts
 from gmpool.pool import METHODS, method_options
-from gmpool.tasks.kernel.svm import Machine, WLSubtreeSVM
 
 ATLAS = from_networkx(graph_atlas_g()[:200], without_features="constant")
 COUNTS = colour_counts(ATLAS, 3)

@@ -1,0 +1,1 @@
+"""What the Triton kernels of several operators are made of."""

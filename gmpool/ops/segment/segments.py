@@ -1,0 +1,174 @@
+"""Which graph each node of a ragged batch belongs to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gmpool.errors import UserError
+from gmpool.ops.replicas import shifted
+from gmpool.ops.row_ids import stable_order
+from gmpool.ops.sparse import Pattern
+
+
+class _Equal(NamedTuple):
+    """Graphs of as many rows each, one after the other."""
+
+    num_graphs: int
+    size: int
+    device: Any
+
+
+class Segments:
+    """Which graph each node belongs to.
+
+    batch [N]: graph of each node, in any order.
+    order [N]: the nodes sorted by graph (0 … N-1 when batch is sorted).
+    ptr [B+1]: graph b's nodes are order[ptr[b]:ptr[b+1]]; a graph may be empty.
+    real [B]: 1 for a graph that counts, 0 for one that only fills up a batch; None: all count.
+
+    Of `uniform` graphs the first three are made when they are first read.
+    """
+
+    _equal: _Equal | None = None
+
+    def __init__(
+        self, batch: Tensor, order: Tensor, ptr: Tensor, real: Tensor | None = None
+    ) -> None:
+        self._index = {"batch": batch, "order": order, "ptr": ptr}
+        self.real = real
+
+    @classmethod
+    def from_batch(
+        cls,
+        batch: Tensor | Segments | None,
+        num_nodes: int,
+        device: Any = None,
+        batch_size: int | None = None,
+    ) -> Segments:
+        """From PyG's batch vector; None is one graph, on `device`. Without batch_size the last
+        graph counts."""
+        if isinstance(batch, Segments):
+            return batch
+        if batch is None:
+            batch = torch.zeros(num_nodes, dtype=torch.long, device=device)
+            batch_size = 1 if batch_size is None else batch_size
+        if batch.shape != (num_nodes,):
+            raise UserError(
+                f"batch must have one entry per node, shape ({num_nodes},), "
+                f"got {tuple(batch.shape)}"
+            )
+        if batch_size is None:
+            batch_size = int(batch.max()) + 1 if num_nodes else 0
+        return cls(batch, *_sort_by_graph(batch, batch_size))
+
+    @classmethod
+    def uniform(
+        cls, num_graphs: int, size: int, device: Any = None, real: Tensor | None = None
+    ) -> Segments:
+        """B graphs of exactly `size` rows each."""
+        segments = cls.__new__(cls)
+        segments._equal = _Equal(num_graphs, size, device)
+        segments._index, segments.real = {}, real
+        return segments
+
+    def with_rows(self, size: int) -> Segments:
+        """The same graphs when each has `size` rows."""
+        return Segments.uniform(self.num_graphs, size, self.device, self.real)
+
+    # Kept by hand: a compiled graph cannot pass the lock of Python 3.11's cached_property.
+    @property
+    def order(self) -> Tensor:
+        if self._equal is not None and "order" not in self._index:
+            rows = self._equal.num_graphs * self._equal.size
+            self._index["order"] = torch.arange(rows, device=self._equal.device)
+        return self._index["order"]
+
+    @property
+    def batch(self) -> Tensor:
+        if self._equal is not None and "batch" not in self._index:
+            self._index["batch"] = self.order // self._equal.size
+        return self._index["batch"]
+
+    @property
+    def ptr(self) -> Tensor:
+        if self._equal is not None and "ptr" not in self._index:
+            graphs = torch.arange(self._equal.num_graphs + 1, device=self._equal.device)
+            self._index["ptr"] = self._equal.size * graphs
+        return self._index["ptr"]
+
+    @property
+    def size(self) -> int | None:
+        """The rows of every graph, where all are known to have as many."""
+        return None if self._equal is None else self._equal.size
+
+    @property
+    def device(self) -> Any:
+        return self.ptr.device if self._equal is None else self._equal.device
+
+    @property
+    def num_graphs(self) -> int:
+        return self.ptr.shape[0] - 1 if self._equal is None else self._equal.num_graphs
+
+    @property
+    def counts(self) -> Tensor:
+        """Nodes per graph. [B]"""
+        if self._equal is not None:
+            return torch.full((self.num_graphs,), self._equal.size, device=self.device)
+        return self.ptr[1:] - self.ptr[:-1]
+
+    def mean_over_graphs(self, values: Tensor) -> Tensor:
+        """Mean of one number per graph, over the graphs that count. [B] -> []"""
+        if self.real is None:
+            return values.mean()
+        real = self.real.to(values.dtype)
+        return (values * real).sum() / real.sum().clamp(min=1)
+
+    @property
+    def pattern(self) -> Pattern:
+        """The B × N matrix of ones that sums nodes into graphs."""
+        one_each = torch.arange(self.batch.shape[0] + 1, device=self.batch.device)
+        return Pattern(self.ptr, self.order, one_each, self.batch)
+
+
+@torch.library.custom_op("gmpool::sort_by_graph", mutates_args=())
+def _sort_by_graph(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
+    """(order, ptr). The check for an already sorted batch lives inside the operator, so that it
+    costs one pass and does not break a compiled graph."""
+    N, graphs = batch.numel(), torch.arange(num_graphs + 1, device=batch.device)
+    if N == 0:
+        return graphs[:0], torch.zeros_like(graphs)
+    in_order = (batch[1:] >= batch[:-1]).all()
+    # All that is asked of a device, in one question.
+    smallest, largest, sorted_already = torch.stack([*batch.aminmax(), in_order.to(batch)]).tolist()
+    if smallest < 0 or largest >= num_graphs:
+        raise UserError(
+            f"batch holds graph {largest} (smallest {smallest}), but batch_size "
+            f"is {num_graphs}: entries must lie in 0 … {num_graphs - 1}"
+        )
+    if sorted_already:
+        order = torch.arange(N, device=batch.device)
+        return order, torch.searchsorted(batch.contiguous(), graphs.to(batch))
+    order = stable_order(batch, num_graphs)
+    return order, torch.searchsorted(batch.index_select(0, order), graphs.to(batch))
+
+
+@_sort_by_graph.register_fake
+def _(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
+    return (
+        torch.empty_like(batch, dtype=torch.long),
+        batch.new_empty(num_graphs + 1, dtype=torch.long),
+    )
+
+
+@_sort_by_graph.register_vmap
+def _(info: Any, in_dims: Any, batch: Tensor, num_graphs: int) -> Any:
+    R = info.batch_size
+    N = batch.shape[1 - in_dims[0]]
+    order, ptr = _sort_by_graph(shifted(batch, in_dims[0], R, num_graphs), R * num_graphs)
+    first = torch.arange(R, device=batch.device)[:, None]
+    starts = ptr[:-1].view(R, num_graphs) - first * N
+    ends = starts.new_full((R, 1), N)
+    return (order.view(R, N) - first * N, torch.cat([starts, ends], dim=1)), (0, 0)
