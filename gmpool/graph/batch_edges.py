@@ -68,7 +68,8 @@ class BatchEdges:
 
     @cached_property
     def edge_index(self) -> Tensor:
-        return held(self.batch.edge_index, "edge_index")
+        index = self.batch.edge_index
+        return self.entries.edge_index if index is None else index
 
     @cached_property
     def edge_weight(self) -> Tensor | None:
