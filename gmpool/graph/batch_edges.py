@@ -24,12 +24,6 @@ T = TypeVar("T")
 class NotDeclared(RuntimeError):
     """A layer asks a batch of fixed shape for what none of its readers has declared."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(
-            f"this batch holds no {what}: whoever asks for it says so in its attribute `reads` "
-            f"(gmpool.graph.reads)"
-        )
-
 
 class BatchEdges:
     """Edges whose sorted forms come from the set's constants instead of from sorting."""
@@ -43,19 +37,19 @@ class BatchEdges:
 
     @cached_property
     def plain(self) -> SparseMatrix | BitMatrix:
-        return self.entries if (bits := self._bits(normalised=False)) is None else bits
+        return self._bits(normalised=False) or self.entries
 
     @cached_property
     def gcn(self) -> SparseMatrix | BitMatrix:
-        return self._listed_gcn if (bits := self._bits(normalised=True)) is None else bits
+        return self._bits(normalised=True) or self._listed_gcn
 
     @cached_property
     def entries(self) -> SparseMatrix:
-        return listed(held(self.batch.graph, "entries"))
+        return _listed(_held(self.batch.graph, "entries"))
 
     @cached_property
     def _listed_gcn(self) -> SparseMatrix:
-        return listed(held(self.batch.gcn, "gcn"))
+        return _listed(_held(self.batch.gcn, "gcn"))
 
     def _bits(self, *, normalised: bool) -> BitMatrix | None:
         """Â or A, for a batch that lists no entries."""
@@ -68,7 +62,8 @@ class BatchEdges:
 
     @cached_property
     def edge_index(self) -> Tensor:
-        return held(self.batch.edge_index, "edge_index")
+        index = self.batch.edge_index
+        return self.entries.edge_index if index is None else index
 
     @cached_property
     def edge_weight(self) -> Tensor | None:
@@ -82,13 +77,13 @@ class BatchEdges:
     def bonds(self) -> Bonds | None:
         if (kinds := self.batch.bond_kinds) is None:
             return None
-        return Bonds(self.entries, kinds, held(self.batch.graph_code, "bonds"))
+        return Bonds(self.entries, kinds, _held(self.batch.graph_code, "bonds"))
 
     @cached_property
     def gcn_bonds(self) -> Bonds | None:
         if (kinds := self.batch.bond_kinds) is None:
             return None
-        return Bonds(self._listed_gcn, kinds, held(self.batch.gcn_code, "gcn_bonds"))
+        return Bonds(self._listed_gcn, kinds, _held(self.batch.gcn_code, "gcn_bonds"))
 
     def squared_sum(self, segments: Segments) -> Tensor:
         return squared_sum(self.plain, segments, self.dtype)
@@ -97,13 +92,16 @@ class BatchEdges:
         return CoarseEdges.of(self.plain, c, segments)
 
 
-def held(part: T | None, what: str) -> T:
+def _held(part: T | None, what: str) -> T:
     if part is None:
-        raise NotDeclared(what)
+        raise NotDeclared(
+            f"this batch holds no {what}: whoever asks for it says so in its attribute `reads` "
+            f"(gmpool.graph.reads)"
+        )
     return part
 
 
-def listed(csr: CSR) -> SparseMatrix:
+def _listed(csr: CSR) -> SparseMatrix:
     from_t = None if csr.t_perm is None else inverse(csr.t_perm)
     pattern = Pattern(csr.rowptr, csr.col, csr.t_rowptr, csr.t_col, csr.t_perm, from_t)
     return SparseMatrix(pattern, csr.weight)

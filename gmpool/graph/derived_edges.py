@@ -39,8 +39,7 @@ class DerivedEdges:
 
     @cached_property
     def edge_index(self) -> Tensor:
-        pattern = self.entries.pattern
-        return torch.stack([pattern.col.long(), pattern.rows])
+        return self.entries.edge_index
 
     @property
     def edge_weight(self) -> Tensor | None:

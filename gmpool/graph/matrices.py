@@ -23,6 +23,11 @@ class SparseMatrix:
     def num_rows(self) -> int:
         return self.pattern.rowptr.shape[0] - 1
 
+    @property
+    def edge_index(self) -> Tensor:
+        """Sources and targets, as in PyG. [2, E]"""
+        return torch.stack([self.pattern.col.long(), self.pattern.rows])
+
     def matmul(self, x: Tensor) -> Tensor:
         return spmm(self.pattern, x, self.weight)
 

@@ -37,11 +37,16 @@ def reads_of(module: nn.Module) -> frozenset[str]:
     return reads
 
 
+def kernels_for(graphs: PackedGraphs, dtype: torch.dtype) -> bool:
+    """Whether a GPU multiplies with bits, and sends messages by kinds of bonds."""
+    return choice.triton_serves(torch.empty(0, dtype=dtype, device=graphs.device))
+
+
 def batches_for(
     graphs: PackedGraphs, reads: Set[str], dtype: torch.dtype = torch.float32
 ) -> FixedBatches:
     """Batches of fixed shape with what is read; dtype: of the model that reads it."""
-    has_kernels = choice.triton_serves(torch.empty(0, dtype=dtype, device=graphs.device))
+    has_kernels = kernels_for(graphs, dtype)
     if has_kernels and reads <= PRODUCTS and is_dense(graphs) and graphs.adjacency_bits:
         return FixedBatches(graphs, plain=False, dense=True)
     by_kind = bool(reads & KINDS) and has_kernels and graphs.bond_kinds is not None
