@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from gmpool.data.adjacency_bits import AdjacencyBits
 from gmpool.data.batch import CSR
@@ -107,29 +106,23 @@ class FixedBatches:
         self.bits = graphs.adjacency_bits if dense else None
         self.graphs, self.plain = graphs, plain and self.bits is None
         self.device = graphs.device
-        size, G = graphs.sizes, graphs.num_graphs
-        none = size.new_zeros(1)
-        self.sizes = torch.cat([size, none])  # [G+1]: the last graph is empty
-        self.first = torch.cat([graphs.node_ptr[:-1], none])
-        x = graphs.node_features()
-        self.x = torch.cat([x, x.new_zeros(1, x.shape[1])])  # the last node has no features
+        self.empty = graphs.num_graphs
+        self.sizes = _and_one(graphs.sizes)  # [G+1]: the last graph is empty
+        self.first = _and_one(graphs.node_ptr[:-1])
+        self.x = _and_one(graphs.node_features())  # the last node has no features
         self.y: Tensor | None = None
         if graphs.y is not None:
-            missing = -100 if graphs.y.dtype == torch.int64 else float("nan")
-            rest = graphs.y.new_full((1, *graphs.y.shape[1:]), missing)
-            self.y = torch.cat([graphs.y, rest])
-        self.empty = G
+            self.y = _and_one(graphs.y, float("nan") if graphs.y.is_floating_point() else -100)
         self.attr: Tensor | None = None
         if attr and (graphs.edge_cat is not None or graphs.edge_float is not None):
             cat = None if graphs.edge_cat is None else graphs.edge_cat.long()
-            each = features(graphs.edge_float, cat, graphs.edge_cat_sizes, graphs.num_edges)
-            each = each.to(self.device)
-            self.attr = torch.cat([each, each.new_zeros(1, each.shape[1])])
+            attr_of = features(graphs.edge_float, cat, graphs.edge_cat_sizes, graphs.num_edges)
+            self.attr = _and_one(attr_of.to(self.device))
         self.kinds: BondKinds | None = None
         if codes and graphs.bond_kinds is not None:
             rows, *codes_of = graphs.bond_kinds
             # One entry more, for those that are made up; any kind will do.
-            self.kinds = BondKinds(rows, *(pad(code, (0, 1)) for code in codes_of))
+            self.kinds = BondKinds(rows, *map(_and_one, codes_of))
 
     @cached_property
     def _host_sizes(self) -> tuple[Tensor, Tensor]:
@@ -175,8 +168,7 @@ class FixedBatches:
     @staticmethod
     def _counts(rows: Rows) -> Tensor:
         """Entries of each graph, and of the empty one. [G+1]"""
-        counts = rows.edge_ptr.diff()
-        return torch.cat([counts, counts.new_zeros(1)])
+        return _and_one(rows.edge_ptr.diff())
 
     def _matrix(
         self, rows: Rows, ids: Tensor, batch: Tensor, where: Tensor, ptr: Tensor, bound: int
@@ -186,7 +178,7 @@ class FixedBatches:
         counts = self._counts(rows)[ids]  # [R, B]
         eptr = _offsets(counts)  # [R, B+1]
         total = eptr[:, -1:]
-        first = torch.cat([rows.edge_ptr[:-1], rows.edge_ptr.new_zeros(1)])[ids]
+        first = _and_one(rows.edge_ptr[:-1])[ids]
         shift = torch.cat([eptr[:, :-1] - first, eptr.new_zeros(R, 1)], dim=1)  # [R, B+1]
         # Entries that are made up are shared out among the nodes that are made up, so that no row
         # is longer than it need be.
@@ -212,6 +204,11 @@ class FixedBatches:
         none = rows.col.shape[0]
         csr = CSR(rowptr, col, weight, rowptr, col, weight, perm)
         return csr, torch.where(there, entry, none)
+
+
+def _and_one(values: Tensor, value: float = 0) -> Tensor:
+    """One row more, of ``value``."""
+    return torch.cat([values, values.new_full((1, *values.shape[1:]), value)])
 
 
 def _offsets(counts: Tensor) -> Tensor:

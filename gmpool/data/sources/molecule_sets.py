@@ -11,7 +11,7 @@ from gmpool.atomic_files import PathLike
 from gmpool.data.dataset import Dataset
 from gmpool.data.source import SOURCES, Source
 from gmpool.data.sources.atom_types import ZINC_TYPES, AtomTypePacker
-from gmpool.data.sources.catalogue import CATALOGUE, names_of
+from gmpool.data.sources.catalogue import CATALOGUE, dataset_names
 from gmpool.data.sources.find_file import find, missing, sha256, wrong_checksum
 from gmpool.data.sources.packed_cache import Packed, packed_once
 from gmpool.data.sources.table import read_csv
@@ -56,5 +56,5 @@ def _read(name: str, path: Path) -> Packed:
 
 
 SOURCES.register("molecule-set")(
-    Source(load=load_molecule_set, names=lambda: names_of("molecules", "atoms"))
+    Source(load=load_molecule_set, names=lambda: dataset_names("molecules", "atoms"))
 )

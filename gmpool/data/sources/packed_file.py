@@ -105,6 +105,8 @@ def _load(path: str, root: PathLike | None) -> Dataset:
     return Dataset.of(graphs, None if split is None else (split,))
 
 
-SOURCES.register("packed")(
-    Source(load=_load, accepts=lambda path: path.suffix == ".safetensors", files=".safetensors")
-)
+def _is_packed(path: Path) -> bool:
+    return path.suffix == ".safetensors" and not path.is_dir()
+
+
+SOURCES.register("packed")(Source(load=_load, accepts=_is_packed, files=".safetensors"))

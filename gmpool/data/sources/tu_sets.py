@@ -10,7 +10,7 @@ from gmpool.atomic_files import PathLike
 from gmpool.data.dataset import Dataset
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.source import SOURCES, Source
-from gmpool.data.sources.catalogue import CATALOGUE, names_of
+from gmpool.data.sources.catalogue import CATALOGUE, dataset_names
 from gmpool.data.sources.find_file import (
     cache_dir,
     download,
@@ -77,4 +77,4 @@ def _read(name: str, path: Path) -> PackedGraphs:
     return graphs
 
 
-SOURCES.register("tu-set")(Source(load=load_tu_set, names=lambda: names_of("tu")))
+SOURCES.register("tu-set")(Source(load=load_tu_set, names=lambda: dataset_names("tu")))

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from gmpool.data import CATALOGUE, card, dataset_names
-from gmpool.data.sources.catalogue import names_of
 from gmpool.errors import UserError
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -27,7 +26,7 @@ def test_every_set_is_known_by_its_digests() -> None:
 def test_mean_nodes_are_those_of_the_papers() -> None:
     assert CATALOGUE["DD"].mean_nodes == 284.32
     assert CATALOGUE["ogbg-molhiv"].mean_nodes == 25.51
-    assert set(names_of("molecules", "atoms")) | set(names_of("tu")) == set(CATALOGUE)
+    assert set(dataset_names("molecules", "atoms")) | set(dataset_names("tu")) == set(CATALOGUE)
 
 
 @pytest.mark.parametrize("results", ["table1", "zinc"])

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from small_tu import write_tu
 
-from gmpool.data import CATALOGUE, Entry, card, load, stratified_folds
-from gmpool.data.sources.catalogue import names_of
+from gmpool.data import CATALOGUE, Entry, card, dataset_names, load, stratified_folds
 from gmpool.data.sources.find_file import sha256
 from gmpool.data.sources.tu_sets import find_tu_set, load_tu_set
 from gmpool.errors import DataError
@@ -28,7 +27,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", names_of("tu"))
+@pytest.mark.parametrize("name", dataset_names("tu"))
 def test_tu_sets(name: str, data_root: Path) -> None:
     entry = CATALOGUE[name]
     data = load(name, data_root)
