@@ -21,7 +21,7 @@ def form_of(to: Path | None, form: str | None = None) -> str:
         return form
     suffixes = {FORMS[name].suffix: name for name in FORMS}
     if to is not None and to.suffix not in suffixes:
-        raise UserError(f"--out ends in {', '.join(suffixes)}, got {to}; or say --format")
+        raise UserError(f"--out ends in {', '.join(sorted(suffixes))}, got {to}; or say --format")
     return "terminal" if to is None else suffixes[to.suffix]
 
 

@@ -53,6 +53,8 @@ def record(store: str, *, seeds: tuple[int, ...] = (42, 43), lines: int = 3) -> 
                     "metric": "accuracy",
                     "test": 80.0 - number + (seed - 42) / 10,
                     "valid": 70.0,
+                    "valid_loss": 0.5,
+                    "best_epoch": 2,
                     "epochs": 3,
                     "seconds": 1.5,
                     "parameters": 1000,
@@ -146,7 +148,9 @@ def test_lines_without_rows_are_shown(gmpool_cli: Cli) -> None:
 
 def test_a_store_in_the_formats_of_a_plan(gmpool_cli: Cli) -> None:
     record("runs")
-    assert r"MUTAG & gmt & accuracy \%" in gmpool_cli("table", "--format", "latex").out
+    latex = gmpool_cli("table", "--format", "latex").out
+    assert r"MUTAG & mean & accuracy \%" in latex
+    assert r"MUTAG & gmt (num\_heads=4) & accuracy \%" in latex, "there is one with one head, too"
     page = gmpool_cli("table", "runs", "--format", "html").out
     assert page.count("data:image/png;base64,") == 2, "a picture per set"
     assert gmpool_cli("table", "runs", "--out", "runs.md").code == 0
@@ -170,7 +174,7 @@ def test_a_store_goes_before_a_plan_of_the_same_name(gmpool_cli: Cli) -> None:
         ("no.toml", "no.toml cannot be read"),
         ("mine.toml --dataset DDD", "--dataset: unknown dataset of the plan 'DDD'; did you mean"),
         ("mine.toml --method gtm", "--method: unknown method of the plan 'gtm'; did you mean"),
-        ("mine.toml --out table.pdf", "--out ends in .md, .tex, .csv, .json, .html, got table.pdf"),
+        ("mine.toml --out table.pdf", "--out ends in .csv, .html, .json, .md, .tex, .txt, got"),
         ("full --store runs", "--store goes with a plan (gmpool list plans), and 'full' is none"),
         ("full --plots pictures", "--plots goes with a plan"),
         ("full --out mine.toml/t.md", "mine.toml/t.md could not be written"),

@@ -16,12 +16,8 @@ def curve(*values: float | None) -> dict[str, list[float | None]]:
 
 
 def test_a_picture_of_plausible_size_from_runs_of_different_lengths_with_gaps() -> None:
-    rows = [
-        row(),
-        row(curve=curve(0.9, None, 0.7, 0.6, 0.5)),
-        row(method="mean", curve=curve(None, None)),
-    ]
-    png = learning_curves(rows)
+    gmt = [row(), row(curve=curve(0.9, None, 0.7, 0.6, 0.5))]
+    png = learning_curves({"gmt": gmt, "mean": [row(curve=curve(None, None))]})
     pixels = image.imread(io.BytesIO(png))
     assert pixels.shape[:2] == (396, 1320)
     assert 10_000 < len(png) < 300_000
@@ -41,7 +37,7 @@ def test_the_bold_line_is_the_mean_while_half_of_the_runs_go_on(
 
     monkeypatch.setattr(Axes, "plot", spy)
     curves = [curve(1.0), curve(2.0, 4.0), curve(3.0, 6.0), curve(2.0, 2.0, 9.0)]
-    learning_curves([row(curve=c) for c in curves])
+    learning_curves({"gmt": [row(curve=c) for c in curves]})
     assert list(drawn.values()) == [([1, 2], [2.0, 4.0])] * 3
 
 
@@ -50,5 +46,11 @@ def test_every_method_is_drawn_however_many(monkeypatch: pytest.MonkeyPatch) -> 
     true = figures._draw
     monkeypatch.setattr(figures, "_draw", lambda *a: (labels.append(a[3]), true(*a)))
     names = [f"method-{i}" for i in range(len(figures.COLOURS) + 2)]
-    learning_curves([row(method=name) for name in names])
+    learning_curves({name: [row()] for name in names})
     assert labels == names * len(figures.CURVES)
+
+
+def test_a_method_without_epochs_has_no_line() -> None:
+    none = row(curve={"train_loss": [], "valid_loss": [], "valid_metric": []})
+    assert learning_curves({"wl-svm": [none]}).startswith(b"\x89PNG")
+    assert learning_curves({"gmt": [row()], "wl-svm": [none]}) == learning_curves({"gmt": [row()]})

@@ -9,14 +9,21 @@ from html_outline import NAME, Outline
 from report_rows import row
 
 from gmpool.errors import UserError
+from gmpool.record import Row
 from gmpool.report.page import write_report
+from gmpool.report.summary import summarise, summary_grid, summary_title
 
 COMMAND = "gmpool train MUTAG --label '<i>'"
 
 
+def write(rows: list[Row], path: Path, command: str = COMMAND) -> None:
+    found = summarise(rows)
+    write_report([summary_grid(found)], path, title=summary_title(found), command=command)
+
+
 def test_html_is_one_self_contained_file(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "report.html"
-    write_report([row(fold=1), row(fold=2, test=90.0)], path, command=COMMAND)
+    write([row(fold=1), row(fold=2, test=90.0)], path)
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
     page = Outline(path.read_text(encoding="utf-8"))
     (picture,) = page.links
@@ -31,7 +38,7 @@ def test_html_is_one_self_contained_file(tmp_path: Path) -> None:
 
 def test_html_escapes_names(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    write_report([row(dataset=NAME, device=NAME)], path, command=NAME)
+    write([row(dataset=NAME, device=NAME)], path, command=NAME)
     page = Outline(path.read_text(encoding="utf-8"))
     assert "script" not in page.tags
     assert NAME in page.text
@@ -39,7 +46,7 @@ def test_html_escapes_names(tmp_path: Path) -> None:
 
 def test_markdown_names_the_picture_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
-    write_report([row(), row(method="mean")], path, command=COMMAND)
+    write([row(), row(method="mean")], path)
     text = path.read_text(encoding="utf-8")
     (picture,) = re.findall(r"!\[.*\]\((.*)\)", text)
     assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
@@ -50,10 +57,28 @@ def test_markdown_names_the_picture_beside_it(tmp_path: Path) -> None:
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"\.html or \.md, got .*report\.pdf"):
-        write_report([row()], tmp_path / "report.pdf", command="")
+        write([row()], tmp_path / "report.pdf")
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"could not be written to .*report\.md.*--report"):
-        write_report([row()], tmp_path / "file" / "report.md", command="")
+        write([row()], tmp_path / "file" / "report.md")
+
+
+def test_several_pictures_stand_beside_markdown(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    write([row(), row(dataset="DD")], path)
+    found = re.findall(r"!\[(.*)\]\((.*)\)", path.read_text(encoding="utf-8"))
+    assert found == [
+        ("Learning curves on MUTAG", "report.png"),
+        ("Learning curves on DD", "report-2.png"),
+    ]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["report-2.png", "report.md", "report.png"]
+
+
+def test_where_it_cannot_be_written_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "report.md").mkdir()
+    with pytest.raises(UserError, match="could not be written"):
+        write([row()], tmp_path / "report.md")
+    assert [p.name for p in tmp_path.glob(".*")] == []

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import pytest
+from comparison_cells import compared, empty, filled, like_the_paper
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pictures import clear_edge, pixels
-from plan_rows import like_the_paper, plan, recorded
 
-from gmpool.report.comparison import compare
 from gmpool.report.plots import critical_differences, intervals, no_diagram
 
-WHOLE = compare(*like_the_paper())
-PLAN = plan(("gmt", "mean"))
-ONE_SEED = compare(PLAN, [r for c in PLAN.cells()[::2] for r in recorded(c, [80.0, 90.0])])
+WHOLE = like_the_paper()
+CELLS = empty()
+ONE_SEED = compared(CELLS, *(filled(cell, [80.0, 90.0]) for cell in CELLS[::2]))
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def test_with_one_seed_the_axis_says_that_the_interval_is_over_folds(texts: list
 
 
 def test_one_run_has_no_interval(texts: list[str]) -> None:
-    found = compare(PLAN, recorded(PLAN.cells()[0], [80.0]))
+    found = compared(CELLS, filled(CELLS[0], [80.0]))
     assert clear_edge(pixels(intervals(found)))
     assert texts[0] == "accuracy %"
 
@@ -53,16 +52,17 @@ def test_one_run_has_no_interval(texts: list[str]) -> None:
 def test_an_interval_over_two_seeds_takes_no_room_from_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = plan(("gmt", "mean"), ("MUTAG",), seeds=3, paper=None)
-    many, few = asked.cells()
-    rows = recorded(many, [80.0] * 2, [81.0] * 2, [82.0] * 2)
-    rows += recorded(few, [79.0] * 2, [83.0] * 2)  # 81 ± 25
+    many, few = empty(("gmt", "mean"), ("MUTAG",))
+    known = [
+        filled(many, [80.0] * 2, [81.0] * 2, [82.0] * 2),
+        filled(few, [79.0] * 2, [83.0] * 2),  # 81 ± 25
+    ]
     figures = []
     true = Figure.savefig
     monkeypatch.setattr(
         Figure, "savefig", lambda self, *to, **how: (figures.append(self), true(self, *to, **how))
     )
-    assert clear_edge(pixels(intervals(compare(asked, rows))))
+    assert clear_edge(pixels(intervals(compared(known, paper=None))))
     low, high = figures[0].axes[0].get_xlim()
     assert 77 < low < 79, "81 ± 2.5 is shown whole"
     assert 83 < high < 85
@@ -80,5 +80,6 @@ def test_critical_differences_name_every_line_and_rank(texts: list[str]) -> None
 
 def test_too_few_sets_or_lines_have_no_diagram() -> None:
     assert critical_differences(ONE_SEED) is None
+    assert no_diagram(WHOLE) == ""
     assert "2 sets" in no_diagram(ONE_SEED)
     assert "here are 1 and 2" in no_diagram(ONE_SEED)

@@ -33,15 +33,17 @@ _SIGNS = {
     "’": "'",
     "“": "``",
     "”": "''",
+    "\u00a0": "~",
     "ß": r"\ss{}",
     "µ": r"$\mu$",
     "°": r"$^\circ$",
     **{raised: rf"\textsuperscript{{{letter}}}" for letter, raised in MARKS.items()},
     **{raised: rf"\textsuperscript{{{digit}}}" for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
 }
+# Those that the oldest encoding of fonts has.
 _ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=",
             "\u0306": "u", "\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H",
-            "\u030c": "v", "\u0327": "c", "\u0328": "k"}  # fmt: skip
+            "\u030c": "v", "\u0327": "c"}  # fmt: skip
 
 
 def escape(text: str) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -85,6 +87,6 @@ def test_curves_have_bands_of_deviation(monkeypatch: pytest.MonkeyPatch) -> None
 def test_curves_of_what_has_none() -> None:
     with pytest.raises(UserError, match="no score in percent to draw"):
         ratio_curves(tallies(synthetic_rows()))
-    mine = [{**row, "dataset": "mine", "key": f"mine {row['key']}"} for row in zinc_rows()]
+    mine = [replace(row, dataset="mine", key=f"mine {row.key}") for row in zinc_rows()]
     with pytest.raises(UserError, match=r"one set and objective, got ZINC \(objective x\), mine"):
         ratio_curves(tallies([*zinc_rows(), *mine]))

@@ -3,23 +3,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
+from html_outline import Outline
 from reconstruction_rows import RATIOS, ZINC_METHODS, reconstruction_row, synthetic_rows, zinc_rows
 from rich.console import Console
 
 from gmpool.errors import UserError
+from gmpool.record import Row
 from gmpool.report.paper import published_error
+from gmpool.report.render import render
+from gmpool.report.render.terminal import terminal
 from gmpool.tasks.reconstruct.scores import Tally, tallies
-from gmpool.tasks.reconstruct.table import (
-    as_csv,
-    as_json,
-    error_text,
-    grids,
-    latex,
-    markdown,
-    terminal,
-)
+from gmpool.tasks.reconstruct.table import error_text, grids
 
 ZINC = tallies(zinc_rows())
 
@@ -34,7 +31,7 @@ def test_means_and_deviations_over_seeds() -> None:
         reconstruction_row("gmt", {"accuracy": value}, seed=seed)
         for seed, value in ((1, 90.0), (2, 92.0), (3, 94.0))
     ]
-    (one,) = tallies([*rows, rows[0], {**rows[0], "task": "classify"}])
+    (one,) = tallies([*rows, rows[0], replace(rows[0], task="classify")])
     assert (one.mean, one.std, one.scores) == (92.0, 2.0, {1: 90.0, 2: 92.0, 3: 94.0})
     assert not one.incomplete
     assert tallies(rows, seeds=5)[0].incomplete
@@ -70,10 +67,10 @@ def test_the_best_and_those_not_significantly_worse() -> None:
 
 def test_missing_seeds_and_scores_are_marked() -> None:
     rows = zinc_rows()
-    rows = [row for row in rows if (row["method"], row["seed"]) != ("topk", 44)]
+    rows = [row for row in rows if (row.method, row.seed) != ("topk", 44)]
     for row in rows:
-        if row["method"] == "random":
-            row["scores"]["validity"] = None
+        if row.method == "random":
+            row.more["scores"]["validity"] = None
     validity, types, *_ = grids(tallies(rows))
     marks = {s.text: n.marks for s, n in zip(*(c.squares for c in types.columns[:2]), strict=True)}
     assert marks["TopKPool"] == "i"
@@ -83,15 +80,15 @@ def test_missing_seeds_and_scores_are_marked() -> None:
 
 
 def test_other_settings_and_other_data_are_other_lines() -> None:
-    def labels(*rows: dict) -> list[str]:
+    def labels(*rows: Row) -> list[str]:
         return [t.label for t in tallies(rows)]
 
-    def row(**model: object) -> dict:
+    def row(**model: object) -> Row:
         return reconstruction_row("gmt", {"accuracy": 1.0}, **model)
 
     assert labels(row(pool={"layer_norm": True})) == ["GMT"], "nothing to tell it from"
     assert labels(row(), row(decoder_layers=2)) == ["GMT", "GMT (decoder_layers=2)"]
-    assert labels(row(), {**row(), "key": "2", "data_digest": "e" * 64}) == [
+    assert labels(row(), replace(row(), key="2", data_digest="e" * 64)) == [
         "GMT (data=dddddddd)", "GMT (data=eeeeeeee)",
     ]  # fmt: skip
     assert labels(row(ratio=0.1, hidden_dim=8), row(ratio=0.2)) == ["GMT", "GMT"]
@@ -138,17 +135,24 @@ def test_errors_are_written_as_the_paper_has_them_or_better(value: float, text: 
 
 def test_formats() -> None:
     found = tallies(zinc_rows() + synthetic_rows())
+    made = grids(found, zinc_rows())
     text = io.StringIO()
-    Console(file=text, width=60).print(terminal(found, 60))
+    Console(file=text, width=60).print(terminal(made, 60))
     assert "ZINC: validity (%)" in text.getvalue()
     assert all(len(line) <= 60 for line in text.getvalue().splitlines())
-    assert markdown(found).count("| method |") == 6
-    assert "| GMT | **3.0e-05** (paper 0.0000) |" in markdown(found)
-    assert latex(found).count(r"\begin{tabular}") == 6
-    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
-    listed = json.loads(as_json(found))
+    markdown, latex = render("markdown", made), render("latex", made)
+    assert markdown.count("| method |") == 6
+    assert "| GMT | **3.0e-05** (paper 0.0000) |" in markdown
+    assert latex.count(r"\begin{tabular}") == 6
+    assert latex.isascii(), "so that it compiles"
+    page = Outline(render("html", made, title="Reconstructions"))
+    assert page.tags.count("table") == 6
+    assert {"ZINC: validity (%)", "ring: errors", "random assignment", "a CPU"} <= set(page.text)
+    rows = list(csv.DictReader(io.StringIO(render("csv", made))))
+    listed = json.loads(render("json", made))
     assert len(rows) == len(listed) == len(found)
     assert [float(r["mean"]) for r in rows] == [t["mean"] for t in listed]
+    assert [t["mean"] for t in listed] == [t.mean for t in found], "in their order"
     gmt = find(found, dataset="ring", method="gmt", objective="x", metric="error_x").to_json()
     assert (gmt["paper"], gmt["seeds"], gmt["scores"]) == (0.0, 1, {"42": 0.00003})
 

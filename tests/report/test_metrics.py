@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+
+from gmpool.errors import UserError
+from gmpool.report.metrics import METRICS, with_unit
+
+
+def test_units_and_directions() -> None:
+    assert [with_unit(name) for name in ("accuracy", "roc_auc", "rmse")] == [
+        "accuracy %", "roc_auc %", "rmse",
+    ]  # fmt: skip
+    assert {name: METRICS[name].higher for name in METRICS} == {
+        "accuracy": True, "roc_auc": True, "rmse": False, "error_x": False, "error_a": False,
+    }  # fmt: skip
+
+
+def test_an_unknown_one_is_named() -> None:
+    with pytest.raises(UserError, match="unknown metric 'acuracy'; did you mean 'accuracy'"):
+        with_unit("acuracy")
