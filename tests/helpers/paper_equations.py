@@ -6,11 +6,39 @@ dense matrix A with A[i, j] the weight of the edge j -> i.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
+import torch
+from graphs import Batch
 
 Vectors = list[np.ndarray]
+TOLERANCE = 1e-10  # of what is to agree
+BLOCK_OPTIONS = [
+    {"num_heads": h, "softmax": s, "layer_norm": n, "scale": c, "residual": r, "out_projection": o}
+    for h, s, n, c, r, o in product(
+        (1, 2),
+        ("seeds", "nodes"),
+        (False, True),
+        ("width", "head", "none"),
+        ("projected", "query"),
+        (False, True),
+    )
+]
+
+
+def shake(module: torch.nn.Module) -> torch.nn.Module:
+    """Random parameters everywhere: zero biases and unit norms would hide mistakes."""
+    with torch.no_grad():
+        for p in module.parameters():
+            p.normal_(0, 0.5)
+    return module.double()
+
+
+def graphs_of(batch: Batch) -> list[tuple[Vectors, np.ndarray]]:
+    alone = [batch.alone(b) for b in range(batch.size)]
+    return [(list(arr(g.x)), g.dense()) for g in alone]
 
 
 def arr(t: Any) -> np.ndarray:

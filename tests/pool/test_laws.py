@@ -101,17 +101,6 @@ def test_multiplicity_is_lost_with_softmax_over_nodes(conv: str | None) -> None:
     torch.testing.assert_close(nodes(*copies(1)).x, nodes(*copies(3)).x, atol=1e-12, rtol=0)
 
 
-def test_assignment_rows_sum_to_one() -> None:
-    """Proposition 5: with a softmax over seeds, C shares each node out among the clusters."""
-    batch = random_batch([5, 1, 0, 7], DIM)
-    pool = GMPool(DIM, 3, num_heads=2).double()
-    pooled = pool(batch.x, batch.edge_index, batch.batch, batch_size=4, return_assignment=True)
-    assert pooled.assignment.shape == (13, 3)
-    assert pooled.attention.shape == (13, 2, 3)
-    torch.testing.assert_close(pooled.assignment.sum(1), torch.ones(13, dtype=torch.float64))
-    torch.testing.assert_close(pooled.attention.mean(1), pooled.assignment)
-
-
 def weisfeiler_lehman_classes(graphs: list[nx.Graph]) -> list[int]:
     """The stable colouring of 1-WL, run on all graphs at once; equal numbers: not separated."""
     union = nx.disjoint_union_all(graphs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from graphs import random_batch
+from graphs import Batch, random_batch
 from torch_geometric.nn.aggr import SortAggregation
 
 from gmpool.errors import UserError
@@ -56,3 +56,22 @@ def test_how_many_rows() -> None:
 def test_the_readout_fits_every_number_of_rows(rows: int) -> None:
     readout = ConvolutionReadout(DIM, rows)
     assert readout(torch.randn(3, rows, DIM)).shape == (3, readout.out_dim)
+
+
+def a_path_with_ties() -> Batch:
+    """Nodes that agree in the feature that SortPool sorts by."""
+    start = torch.arange(7)
+    x = torch.randn(8, DIM, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    x[:, -1] = 0.0
+    edges = torch.stack([start, start + 1])
+    return Batch(x, torch.cat([edges, edges.flip(0)], 1), torch.zeros(8, dtype=torch.long), 1)
+
+
+@pytest.mark.parametrize("ties", ["content", "position"])
+def test_ties_are_broken_by_content_or_by_the_order_of_nodes(ties: str) -> None:
+    torch.manual_seed(0)
+    pool, one = SortPool(DIM, DIM, num_rows=4, ties=ties).double(), a_path_with_ties()
+    generator = torch.Generator().manual_seed(1)
+    moved = one.permuted(torch.randperm(8, generator=generator), torch.arange(14))
+    here, there = (pool(b.x, b.edge_index, b.batch, batch_size=1).x for b in (one, moved))
+    assert torch.allclose(here, there) == (ties == "content")

@@ -1,13 +1,11 @@
-"""TopKPool and SAGPool: which nodes stay, and with what."""
+"""TopKPool: which nodes stay, and with what."""
 
 from __future__ import annotations
 
 import torch
 from graphs import random_batch
-from torch_geometric.nn import GCNConv as PyGConv
-from torch_geometric.nn import SAGPooling, TopKPooling
+from torch_geometric.nn import TopKPooling
 
-from gmpool.pool.sagpool import SAGPool, SAGPoolGlobal
 from gmpool.pool.topk import TopKPool
 
 DIM = 5
@@ -32,42 +30,20 @@ def test_topk_agrees_with_pyg() -> None:
     assert edges_of(pooled.edge_index) == edges_of(order.argsort()[edge_index])
 
 
-def test_sagpool_agrees_with_pyg_at_weight_one() -> None:
-    """PyG multiplies the score by one more learned number, which may turn the order round (its
-    issue 9862). At 1 the two agree."""
-    batch = random_batch([9, 1, 6, 13], DIM, seed=2)
-    torch.manual_seed(0)
-    ours = SAGPool(DIM, DIM, ratio=0.5).double()
-    pyg = SAGPooling(DIM, ratio=0.5, GNN=PyGConv).double()
-    with torch.no_grad():
-        pyg.gnn.lin.weight.copy_(ours.score.weight)
-        pyg.gnn.bias.copy_(ours.score.bias)
-        pyg.select.weight.fill_(1.0)
-    pooled = ours(batch.x, batch.edge_index, batch.batch, batch_size=4)
-    x, edge_index, _, _, perm, _ = pyg(batch.x, batch.edge_index, batch=batch.batch)
-    order = perm.argsort()
-    assert torch.equal(pooled.kept, perm[order])
-    torch.testing.assert_close(pooled.x, x[order])
-    assert edges_of(pooled.edge_index) == edges_of(order.argsort()[edge_index])
-    with torch.no_grad():
-        pyg.select.weight.fill_(-1.0)
-    turned = pyg(batch.x, batch.edge_index, batch=batch.batch)[4]
-    assert not torch.equal(turned.sort().values, pooled.kept)
-
-
-def test_sagpool_global_reads_mean_and_maximum_of_the_kept() -> None:
-    batch = random_batch([8, 3], DIM)
-    torch.manual_seed(0)
-    both, layer = SAGPoolGlobal(DIM, DIM).double(), SAGPool(DIM, DIM).double()
-    layer.load_state_dict(both.state_dict())
-    out = both(batch.x, batch.edge_index, batch.batch, batch_size=2)
-    rows = layer(batch.x, batch.edge_index, batch.batch, batch_size=2)
-    for b in range(2):
-        mine = rows.x[rows.batch == b]
-        torch.testing.assert_close(out.x[b], torch.cat([mine.mean(0), mine.amax(0)]))
-
-
 def test_equal_scores_keep_the_first_nodes() -> None:
     pool = TopKPool(DIM, DIM, ratio=0.5)
     pooled = pool(torch.ones(6, DIM), torch.zeros(2, 0, dtype=torch.long))
     assert pooled.kept.tolist() == [0, 1, 2]
+
+
+def test_weights_and_features_of_edges_stay_with_them() -> None:
+    batch = random_batch([9, 6], DIM, seed=2, weighted=True)
+    torch.manual_seed(0)
+    pool = TopKPool(DIM, DIM, ratio=0.5).double()
+    number = torch.arange(batch.edge_index.shape[1])[:, None]
+    args = (batch.x, batch.edge_index, batch.batch)
+    pooled = pool(*args, edge_weight=batch.weight, edge_attr=number)
+    which = pooled.edges.edge_attr[:, 0]
+    assert torch.equal(pooled.kept[pooled.edge_index], batch.edge_index[:, which])
+    assert torch.equal(pooled.edge_weight, batch.weight[which])
+    assert len(which) > 0

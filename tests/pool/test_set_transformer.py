@@ -1,50 +1,16 @@
-"""MemPool, DeepSets and Set Transformer against PyG's, weights copied over."""
+"""Set Transformer against PyG's, weights copied over."""
 
 from __future__ import annotations
 
 import torch
 from graphs import random_batch
 from torch import nn
-from torch_geometric.nn import MemPooling, aggr
+from torch_geometric.nn import aggr
 
-from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
-from gmpool.pool.deepsets import DeepSets
-from gmpool.pool.mempool import MemoryLayer, sharpening_loss
 from gmpool.pool.set_transformer import SetTransformer
 
 DIM, HEADS = 8, 2
-
-
-def test_memory_layer_agrees_with_pyg() -> None:
-    batch = random_batch([6, 1, 9], DIM)
-    torch.manual_seed(0)
-    ours = MemoryLayer(DIM, 4, num_keys=3, num_heads=HEADS, tau=1.5).double()
-    pyg = MemPooling(DIM, 4, HEADS, 3, tau=1.5).double()
-    with torch.no_grad():
-        pyg.k.copy_(ours.keys)
-        pyg.conv.weight.copy_(ours.heads.weight.view(1, HEADS, 1, 1))
-        pyg.lin.weight.copy_(ours.linear.weight)
-    segments = Segments.from_batch(batch.batch, len(batch.x), None, 3)
-    rows, c = ours(batch.x, segments)
-    expected, s = pyg(batch.x, batch.batch)
-    torch.testing.assert_close(rows, expected)
-    for b, n in enumerate([6, 1, 9]):
-        mine = c[batch.batch == b]
-        torch.testing.assert_close(mine, s[b, :n])
-        # PyG divides by the number of graphs, we by the number of nodes.
-        alone = sharpening_loss(mine, Segments.from_batch(None, n, None, 1))
-        torch.testing.assert_close(alone, MemPooling.kl_loss(s[b : b + 1, :n].clone()) / n)
-
-
-def test_deepsets_agrees_with_pyg() -> None:
-    batch = random_batch([6, 1, 9], DIM)
-    ours = DeepSets(DIM, 4).double()
-    pyg = aggr.DeepSetsAggregation(ours.of_node, ours.of_sum)
-    torch.testing.assert_close(
-        ours(batch.x, batch.edge_index, batch.batch, batch_size=3).x,
-        pyg(batch.x, batch.batch, dim_size=3),
-    )
 
 
 def copy_norms(ours: nn.Module, block: nn.Module) -> None:

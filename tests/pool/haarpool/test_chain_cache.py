@@ -1,0 +1,63 @@
+"""Clusterings that took long are kept in a file."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+from haar_chains import some_graphs
+
+from gmpool.pool.haarpool import chain_cache
+from gmpool.pool.haarpool.chain_cache import cached_chain
+
+
+@pytest.fixture
+def always_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain_cache, "WORTH_A_FILE_S", 0.0)
+
+
+def files(cache: Path) -> list[Path]:
+    return list((cache / chain_cache.FORMAT).glob("*.safetensors"))
+
+
+def test_a_quick_clustering_writes_no_file(own_cache: Path) -> None:
+    cached_chain(some_graphs(), 3)
+    assert not files(own_cache)
+
+
+@pytest.mark.usefixtures("always_stored")
+def test_clusterings_are_read_from_the_cache(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs = some_graphs(weighted=True)
+    made = cached_chain(graphs, 3)
+    assert len(files(own_cache)) == 1
+    cached_chain(some_graphs(weighted=False), 3)
+    assert len(files(own_cache)) == 2, "other weights, other clusterings"
+    monkeypatch.setattr(chain_cache, "cluster_table", lambda *_: pytest.fail("not read"))
+    for level, again in zip(made, cached_chain(some_graphs(weighted=True), 3), strict=True):
+        assert torch.equal(level.cluster, again.cluster)
+        assert level.graphs.digest == again.graphs.digest
+
+
+@pytest.mark.usefixtures("always_stored")
+def test_a_damaged_or_unwritable_cache_costs_time_only(
+    own_cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = cached_chain(some_graphs(), 3)
+    (path,) = files(own_cache)
+    path.write_bytes(path.read_bytes()[:-7])
+    with caplog.at_level(logging.WARNING):
+        again = cached_chain(some_graphs(), 3)
+    assert "clustering again" in caplog.text
+    assert torch.equal(made[0].cluster, again[0].cluster)
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.write_text("no folder")
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        again = cached_chain(some_graphs(), 3)
+    assert "not cached" in caplog.text
+    assert torch.equal(made[0].cluster, again[0].cluster)
