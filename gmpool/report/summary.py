@@ -16,7 +16,7 @@ from gmpool.report.labels import differing, label, settings_of
 from gmpool.report.metrics import with_unit
 from gmpool.report.number_text import NONE, duration, pair
 from gmpool.report.paper import published
-from gmpool.report.provenance import facts
+from gmpool.report.provenance import facts, provenance_note
 from gmpool.report.score import Score
 
 ESSENTIAL = ("dataset", "method", "metric", "test", "paper", "difference", "time")
@@ -151,6 +151,7 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
     if any(s.score.over_folds for s in summaries):
         notes.append("ᶠ: one seed only, the deviation is over folds")
     rows = [row for s in summaries for row in s.rows]
+    notes += filter(None, [provenance_note(rows)])
     return Grid(
         title="",
         columns=[
