@@ -9,7 +9,7 @@ from gmpool.report.grid import Column, Grid, Picture, Square
 from gmpool.report.metrics import with_unit
 from gmpool.report.number_text import NONE, duration, pair
 from gmpool.report.plots import critical_differences, intervals, no_diagram
-from gmpool.report.provenance import facts
+from gmpool.report.provenance import facts, provenance_note
 from gmpool.report.score import Score
 from gmpool.report.statistics import LEVEL
 
@@ -155,7 +155,7 @@ def _notes(c: Comparison) -> list[str]:
             f"Friedman test that all lines are equal: p = {c.friedman:.2g}, {finds}; average ranks "
             f"differ significantly from {c.critical_difference:.2f} on (Nemenyi, p < 0.05)"
         )
-    return said
+    return [*said, *filter(None, [provenance_note(c.rows)])]
 
 
 def _records(c: Comparison) -> list[dict[str, Any]]:

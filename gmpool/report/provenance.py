@@ -17,5 +17,24 @@ def facts(rows: Sequence[Row]) -> list[tuple[str, str]]:
     ]
 
 
+def provenance_note(rows: Sequence[Row]) -> str | None:
+    """That the rows are not of one version of the code, or do not say of which; None if they are
+    of one."""
+    sources = {row.source for row in rows}
+    if not rows or (len(sources) == 1 and None not in sources):
+        return None
+    commits = len({row.commit for row in rows})
+    said = f"code: {_count(len(rows), 'run')} of {_count(commits, 'commit')}"
+    versions = len(sources - {None})
+    if versions > 1:
+        said += f" and {_count(versions, 'version')} of the source"
+    silent = sum(row.source is None for row in rows)
+    return f"{said}, of which {silent:,} do not say their source" if silent else said
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def _each(values: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(values))

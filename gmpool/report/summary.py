@@ -16,7 +16,7 @@ from gmpool.report.labels import differing, label, settings_of
 from gmpool.report.metrics import with_unit
 from gmpool.report.number_text import NONE, duration, pair
 from gmpool.report.paper import published
-from gmpool.report.provenance import facts
+from gmpool.report.provenance import facts, provenance_note
 from gmpool.report.score import Score
 
 ESSENTIAL = ("dataset", "method", "metric", "test", "paper", "difference", "time")
@@ -49,26 +49,33 @@ class Summary:
     def options(self) -> str:
         return options_of(self.rows[0])
 
-    def to_json(self) -> dict[str, Any]:
-        s, first = self.score, self.rows[0]
+    def record(self) -> dict[str, Any]:
+        """Plain numbers, one column each."""
+        s, rows, paper = self.score, self.rows, self.score.paper
         return {
             "dataset": self.dataset,
             "method": self.method,
-            "metric": first.metric,
+            "metric": rows[0].metric,
             "runs": s.runs,
-            "seeds": len({row.seed for row in self.rows}),
-            "folds": len({row.fold for row in self.rows}),
+            "seeds": len({row.seed for row in rows}),
+            "folds": len({row.fold for row in rows}),
             "test_mean": s.mean,
             "test_std": s.std,
-            "valid_mean": self.valid,
             "std_over": s.over,
-            "epochs": sum(row.epochs for row in self.rows),
+            "valid_mean": self.valid,
+            "paper_mean": paper and paper.mean,
+            "paper_std": paper and paper.std,
+            "epochs": sum(row.epochs for row in rows),
             "seconds": round(s.seconds, 3),
-            "parameters": first.parameters,
-            "paper": s.paper._asdict() if s.paper else None,
+            "parameters": s.parameters,
             "options": self.options,
             "label": self.label,
         }
+
+    def to_json(self) -> dict[str, Any]:
+        """The same with all that is known of the paper's number as one."""
+        flat = {k: v for k, v in self.record().items() if not k.startswith("paper_")}
+        return {**flat, "paper": self.score.paper and self.score.paper._asdict()}
 
 
 def summarise(rows: Iterable[Row]) -> list[Summary]:
@@ -151,6 +158,7 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
     if any(s.score.over_folds for s in summaries):
         notes.append("ᶠ: one seed only, the deviation is over folds")
     rows = [row for s in summaries for row in s.rows]
+    notes += filter(None, [provenance_note(rows)])
     return Grid(
         title="",
         columns=[
@@ -164,7 +172,7 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
             if has_paper or heading not in ("paper", "difference")
         ],
         notes=notes,
-        records=[_record(s) for s in summaries],
+        records=[s.record() for s in summaries],
         whole=[s.to_json() for s in summaries],
         facts=[*facts(rows), *((f"{s.label} on {s.dataset}", s.options) for s in summaries)],
         pictures=[
@@ -188,7 +196,7 @@ def _curves(summaries: Sequence[Summary]) -> bytes:
 
 def _texts(summary: Summary) -> dict[str, str]:
     """By heading."""
-    found, score = summary.to_json(), summary.score
+    found, score = summary.record(), summary.score
     paper, difference = score.paper, score.difference
     return {
         "dataset": summary.dataset,
@@ -203,15 +211,3 @@ def _texts(summary: Summary) -> dict[str, str]:
         "time": duration(score.seconds),
         "parameters": f"{found['parameters']:,}",
     }
-
-
-def _record(summary: Summary) -> dict[str, Any]:
-    """Plain numbers, one column each."""
-    found, paper = summary.to_json(), summary.score.paper
-    names = (
-        "dataset", "method", "metric", "runs", "seeds", "folds", "test_mean", "test_std",
-        "std_over", "valid_mean", "paper_mean", "paper_std", "epochs", "seconds", "parameters",
-        "options", "label",
-    )  # fmt: skip
-    found |= {"paper_mean": paper and paper.mean, "paper_std": paper and paper.std}
-    return {name: found[name] for name in names}

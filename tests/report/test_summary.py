@@ -157,7 +157,7 @@ def test_a_set_the_paper_does_not_have() -> None:
 
 
 def test_without_any_number_of_the_paper_there_is_no_column_for_it() -> None:
-    grid = summary_grid(summarise([row(dataset="mine")]))
+    grid = summary_grid(summarise([row(dataset="mine", source="s")]))
     assert [c.heading for c in grid.columns] == [
         h for h in HEADINGS if h not in ("paper", "difference")
     ]
@@ -182,6 +182,10 @@ def test_records_are_plain_numbers_and_the_whole_has_the_paper_as_one() -> None:
         85.0, "folds", "hidden_dim=8 lr=0.1", "gmt",
     )  # fmt: skip
     assert second["paper"] is None
+
+
+def test_the_last_note_says_of_which_code() -> None:
+    assert GRID.notes[-1] == "code: 3 runs of 1 commit, of which 3 do not say their source"
 
 
 def test_a_picture_per_set_and_what_a_page_ends_with() -> None:

@@ -9,7 +9,7 @@ from gmpool.errors import UserError
 from gmpool.record import Row
 from gmpool.report.grid import Column, Grid, Square
 from gmpool.report.number_text import NONE
-from gmpool.report.provenance import facts
+from gmpool.report.provenance import facts, provenance_note
 from gmpool.tasks.reconstruct.scores import PAPER_RATIO, SCORES, Tally
 
 # What a reader must know of a metric to compare it with another publication.
@@ -27,13 +27,14 @@ def grids(tallied: Sequence[Tally], rows: Sequence[Row] = ()) -> list[Grid]:
     """For each set one grid per share in percent, with a column per ratio, and one for all errors.
 
     The first of a set has the numbers of all. rows: those that were tallied, where it is to be
-    said how they were made.
+    said how they were made and by which code.
     """
     if not tallied:
         raise UserError("no reconstruction is recorded there; gmpool reconstruct records some")
     made = []
     for dataset in dict.fromkeys(t.dataset for t in tallied):
         of_set = [t for t in tallied if t.dataset == dataset]
+        of = [row for row in rows if row.dataset == dataset]
         shown = [
             (f"{dataset}: {title} (%)", [t for t in of_set if t.metric == metric])
             for metric, (title, percent) in SCORES.items()
@@ -45,7 +46,7 @@ def grids(tallied: Sequence[Tally], rows: Sequence[Row] = ()) -> list[Grid]:
                 Grid(
                     title=title,
                     columns=_columns(tallies),
-                    notes=_notes(tallies),
+                    notes=[*_notes(tallies), *filter(None, [provenance_note(of)])],
                     records=[] if number else [_record(t) for t in of_set],
                     whole=[] if number else [t.to_json() for t in of_set],
                     facts=facts(rows) if rows else (),

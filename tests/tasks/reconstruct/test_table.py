@@ -136,6 +136,8 @@ def test_errors_are_written_as_the_paper_has_them_or_better(value: float, text: 
 def test_formats() -> None:
     found = tallies(zinc_rows() + synthetic_rows())
     made = grids(found, zinc_rows())
+    assert not made[-1].notes[-1].startswith("code: "), "of ring no rows were given"
+    assert made[2].notes[-1].startswith("code: 120 runs of 1 commit")
     text = io.StringIO()
     Console(file=text, width=60).print(terminal(made, 60))
     assert "ZINC: validity (%)" in text.getvalue()
