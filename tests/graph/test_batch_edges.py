@@ -7,14 +7,14 @@ import torch
 from every_edges import EVERY, first_replica
 from small_sets import classes, ring_molecule
 
-from gmpool.data import GraphBatch, PackedGraphs
+from gmpool.data import GraphBatch, PackedGraphs, from_pyg
 from gmpool.data.fixed_batch import FixedBatch, FixedBatches
 from gmpool.graph.batch_edges import BatchEdges, NotDeclared, batch_segments
 
 
 def molecules() -> PackedGraphs:
     torch.manual_seed(0)
-    return PackedGraphs.from_pyg([ring_molecule(n) for n in (5, 1, 4)])
+    return from_pyg([ring_molecule(n) for n in (5, 1, 4)])
 
 
 def fixed(graphs: PackedGraphs, **held: bool) -> FixedBatch:

@@ -17,8 +17,7 @@ from small_graphs import atoms
 from small_sets import classes, ring_molecule
 from torch import Tensor, nn
 
-from gmpool.config import AutoencoderConfig, ModelConfig
-from gmpool.data import GraphBatch, PackedGraphs
+from gmpool.data import GraphBatch, PackedGraphs, from_pyg
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.errors import UserError
 from gmpool.graph import reads
@@ -28,8 +27,10 @@ from gmpool.nn import molecule
 from gmpool.nn.conv import GCNConv, GINConv, make_conv
 from gmpool.pool import METHODS
 from gmpool.tasks.classify import model as classify
+from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.reconstruct import model as reconstruct
 from gmpool.tasks.reconstruct.compress import COMPRESSIONS
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.trainable import Trainable
 
@@ -48,7 +49,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 def molecules() -> PackedGraphs:
     torch.manual_seed(0)
-    return PackedGraphs.from_pyg([ring_molecule(n, n % 2) for n in (8, 1, 3, 4)])
+    return from_pyg([ring_molecule(n, n % 2) for n in (8, 1, 3, 4)])
 
 
 def unlabelled() -> PackedGraphs:
