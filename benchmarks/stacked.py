@@ -23,23 +23,20 @@ from typing import Any
 
 import torch
 
-from benchmarks.timing import interleaved, row
-from gmpool.config import ModelConfig
+from benchmarks.timing import alone, interleaved, row, where
 from gmpool.data import Dataset, load
-from gmpool.engine.cross_validate import Job, settings_of
-from gmpool.engine.executors.processes import in_processes, usable_cores
-from gmpool.engine.provenance import device_name
-from gmpool.engine.stack.stack import Run, Stack
+from gmpool.engine.executors.executor import Work
+from gmpool.engine.executors.processes import Processes, usable_cores
+from gmpool.engine.job import Job
+from gmpool.engine.stack.stack import Member, Outcome, Stack
 from gmpool.engine.stack.turns import train_stacked
 from gmpool.engine.train import Trained, train
 from gmpool.errors import UserError
-from gmpool.tasks.kernel.fit import Fitted
 
 AUTHORS_SECONDS = {"MUTAG": 795, "PROTEINS": 3800}
 REPLICAS = (1, 10, 30, 100)
 EPOCHS, SEEDS = 40, 10
 PEER, PROCESSES = "one after another", "a process per core"
-Results = Sequence[Trained | Fitted | UserError]
 
 
 def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
@@ -55,110 +52,110 @@ def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
         yield from growth(dataset, "cuda")
 
 
-def runs_of(dataset: Dataset, seeds: int = 1, **changes: Any) -> list[Run]:
+def job_of(dataset: Dataset, seeds: int = 1, **changes: Any) -> Job:
     """All folds of each seed, with the authors' settings and the given changes of training."""
-    model, config = settings_of(dataset.name, "gmt", {})
-    config = replace(config, **changes)
-    return [Run(fold, model, config, 42 + s) for s in range(seeds) for fold in dataset.folds]
+    job = Job.make("classify", dataset, "gmt", seeds=seeds)
+    return replace(job, train=replace(job.train, **changes))
+
+
+def members_of(job: Job) -> list[Member]:
+    return [Member(job.split(run), job.model, job.train, run.seed) for run in job.runs]
+
+
+def shortened(job: Job) -> Job:
+    """The same for one epoch: Triton compiles what it has not compiled for these shapes before."""
+    return replace(job, train=replace(job.train, epochs=1))
+
+
+def stacked(job: Job, device: str) -> list[Outcome]:
+    return train_stacked(job.task, job.dataset, members_of(job), device=device)
+
+
+def one_by_one(job: Job, device: str) -> list[Outcome]:
+    return [
+        train(job.task, job.dataset, split, model, config, seed=seed, device=device)
+        for split, model, config, seed in members_of(job)
+    ]
+
+
+def in_workers(job: Job, device: str) -> list[Outcome]:
+    """A process for each core."""
+    done = Processes(usable_cores()).run([Work(job, job.runs)], None)
+    return [r if isinstance(r, UserError) else r.trained for _, _, r in done]
 
 
 def side_by_side(
     dataset: Dataset, device: str, *, epochs: int = EPOCHS, rounds: int = 3
 ) -> list[dict[str, Any]]:
     """Without early stopping, so that all do the same."""
-    runs, metric = runs_of(dataset, epochs=epochs, patience=None), str(dataset.metric)
-    last: dict[str, Results] = {}
-
-    def stacked(runs: Sequence[Run]) -> None:
-        last["stacked"] = train_stacked(dataset.graphs, runs, metric=metric, device=device)
-
-    def one_by_one(runs: Sequence[Run]) -> None:
-        last[PEER] = [
-            train(dataset.graphs, run.split, run.model, run.train, metric=metric, seed=run.seed,
-                  device=device)
-            for run in runs
-        ]  # fmt: skip
-
-    def in_workers(runs: Sequence[Run]) -> None:
-        last[PROCESSES] = trained_by_workers(dataset, runs)
-
+    job = job_of(dataset, epochs=epochs, patience=None)
     sides = {"stacked": stacked, PEER: one_by_one}
     if device == "cpu":
         sides[PROCESSES] = in_workers
     for side in sides.values():
-        side(shortened(runs))
-    times = interleaved({w: partial(s, runs) for w, s in sides.items()}, rounds=rounds, warmup=0)
+        side(shortened(job), device)
+    last: dict[str, list[Outcome]] = {}
+
+    def turn(name: str) -> None:
+        last[name] = sides[name](job, device)
+
+    times = interleaved({name: partial(turn, name) for name in sides}, rounds=rounds, warmup=0)
     return [
         row(
-            f"{dataset.name}, {len(runs)} folds of {epochs} epochs: {ours} vs {PEER}",
+            f"{dataset.name}, {len(job.runs)} folds of {epochs} epochs: {ours} vs {PEER}",
             times[ours],
             times[PEER],
             "s",
             test=mean_test(last[ours]),
             peer_test=mean_test(last[PEER]),
-            device=device_name(device),
+            **where(device),
         )
         for ours in sides
         if ours != PEER
     ]
 
 
-def trained_by_workers(dataset: Dataset, runs: Sequence[Run]) -> Results:
-    """All folds of one seed, a process for each core."""
-    one, folds = runs[0], tuple(range(1, len(runs) + 1))
-    assert isinstance(one.model, ModelConfig)
-    job = Job(dataset, one.model, one.train, folds, (one.seed,))
-    done = in_processes([(job, job.specs())], usable_cores())
-    return [r if isinstance(r, UserError) else r[0] for _, _, r in done]
-
-
-def shortened(runs: Sequence[Run]) -> list[Run]:
-    """The same for one epoch: Triton compiles what it has not compiled for these shapes before."""
-    return [replace(run, train=replace(run.train, epochs=1)) for run in runs]
-
-
 def full(dataset: Dataset, device: str, seeds: int = SEEDS, **changes: Any) -> list[dict[str, Any]]:
     """A whole cross-validation, from graphs on the host to the last test score."""
-    runs, metric = runs_of(dataset, seeds, **changes), str(dataset.metric)
+    job = job_of(dataset, seeds, **changes)
 
-    def timed(runs: Sequence[Run]) -> tuple[float, Results]:
-        start = time.perf_counter()
-        results = train_stacked(dataset.graphs, runs, metric=metric, device=device)
+    def timed(job: Job) -> tuple[float, list[Outcome]]:
+        members, start = members_of(job), time.perf_counter()
+        results = train_stacked(job.task, dataset, members, device=device)
         return time.perf_counter() - start, results
 
-    first, _ = timed(shortened(runs))
-    seconds, results = timed(runs)
+    first, _ = timed(shortened(job))
+    seconds, results = timed(job)
     trained = [r for r in results if isinstance(r, Trained)]
     facts = {
         "authors_seconds": AUTHORS_SECONDS.get(dataset.name),
         "one_epoch_before_seconds": first,
-        "replicas": len(runs),
+        "replicas": len(results),
         "failed": len(results) - len(trained),
         "epochs": sum(len(r.curve) for r in trained),
         "test": mean_test(results),
-        "device": device_name(device),
+        **where(device),
     }
     tf32 = ", tf32" if torch.backends.cuda.matmul.allow_tf32 else ""
     name = f"{dataset.name}, {len(dataset.folds)} folds × {seeds} seeds{tf32}"
-    return [_alone(name, seconds, **facts)]
+    return [alone(name, seconds, "s", **facts)]
 
 
 def growth(
     dataset: Dataset, device: str, replicas: Sequence[int] = REPLICAS, *, epochs: int = 5
 ) -> list[dict[str, Any]]:
     """Seconds per epoch of one replica, beside those of a replica that is alone."""
-    runs, rows, alone = runs_of(dataset, SEEDS), [], None
+    job, there = job_of(dataset, SEEDS), dataset.to(device)
+    rows: list[dict[str, Any]] = []
     for count in replicas:
         gc.collect()  # the last stack's captured programs
-        stack = Stack(dataset.graphs.to(device), runs[:count], str(dataset.metric))
+        stack = Stack(job.task, there, members_of(job)[:count], torch.device(device))
         whole = interleaved({"epoch": epoch_of(stack)}, rounds=epochs)["epoch"]
-        facts = {"replicas": count, "epoch_seconds": whole, "device": device_name(device)}
-        name = f"{dataset.name}, an epoch of one of {count} replicas"
-        each = whole / count
-        rows.append(
-            _alone(name, each, **facts) if alone is None else row(name, each, alone, "s", **facts)
-        )
-        alone = each if alone is None else alone
+        facts = {"replicas": count, "epoch_seconds": whole, **where(device)}
+        name, each = f"{dataset.name}, an epoch of one of {count} replicas", whole / count
+        peer = rows[0]["ours"] if rows else None
+        made = row(name, each, peer, "s", **facts) if rows else alone(name, each, "s", **facts)
+        rows.append(made)
         del stack
     return rows
 
@@ -174,7 +171,7 @@ def epoch_of(stack: Stack) -> Callable[[], None]:
     return epoch
 
 
-def mean_test(results: Results) -> float:
+def mean_test(results: Sequence[Outcome]) -> float:
     return statistics.mean(r.test_metric for r in results if isinstance(r, Trained))
 
 
@@ -187,8 +184,3 @@ def rounded(tf32: bool) -> Iterator[None]:
         yield
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
-
-
-def _alone(name: str, seconds: float, **facts: Any) -> dict[str, Any]:
-    """A row without a peer."""
-    return {"name": name, "ours": seconds, "peer": None, "ratio": None, "unit": "s", **facts}

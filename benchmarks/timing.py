@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gmpool.engine.provenance import device_name, precision
+
 
 def interleaved(
     contestants: Mapping[str, Callable[[], object]],
@@ -30,6 +32,16 @@ def interleaved(
 def row(name: str, ours: float, peer: float, unit: str, **facts: Any) -> dict[str, Any]:
     """How many times ours goes into the peer; above 1 ours is better."""
     return {"name": name, "ours": ours, "peer": peer, "ratio": peer / ours, "unit": unit, **facts}
+
+
+def alone(name: str, ours: float, unit: str, **facts: Any) -> dict[str, Any]:
+    """A row without a peer."""
+    return {"name": name, "ours": ours, "peer": None, "ratio": None, "unit": unit, **facts}
+
+
+def where(device: str) -> dict[str, str]:
+    """What a row says of the device that it was measured on, as it is set now."""
+    return {"device": device_name(device), "precision": precision(device)}
 
 
 def versus(times: dict[str, float], ours: str, what: str, **facts: Any) -> list[dict[str, Any]]:
