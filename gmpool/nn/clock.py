@@ -9,19 +9,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gmpool.nn.keeps_options import KeepsOptions
+
 # Odd multipliers of splitmix64 (Steele, Lea & Flood, 2014), as signed numbers.
 STEP, _MIX, _MIX_AGAIN = -7046029254386353131, -4658895280553007687, -7723592293110705685
 
 
-class Clocked(nn.Module):
+class Clocked(KeepsOptions):
     """Has a seed of its own, drawn when it is made, and a clock that the engine sets before each
-    step; who trains it otherwise need not care."""
+    step; who trains it otherwise need not care.
+
+    keep_seed: whether the seed is saved with the weights.
+    """
 
     seed: Tensor
     clock: Tensor
 
     def __init__(self, *, keep_seed: bool = False) -> None:
-        """keep_seed: whether the seed is saved with the weights."""
         super().__init__()
         self.register_buffer("seed", torch.randint(2**62, ()), persistent=keep_seed)
         self.register_buffer("clock", torch.zeros((), dtype=torch.int64), persistent=False)

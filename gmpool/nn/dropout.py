@@ -7,10 +7,9 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.nn.clock import Clocked, uniform
-from gmpool.nn.keeps_options import KeepsOptions
 
 
-class Dropout(Clocked, KeepsOptions):
+class Dropout(Clocked):
     """Each number becomes 0 with probability `rate`, and is divided by 1 − rate otherwise.
 
     rate: in [0, 1); the attribute is a tensor: replicas may have rates of their own.

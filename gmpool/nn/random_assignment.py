@@ -12,14 +12,13 @@ import torch
 from torch import Tensor
 
 from gmpool.nn.clock import Clocked, uniform
-from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.segment import Segments
 
 ROOM = 2**40
 """Numbers that one graph may need; graphs lie that far apart."""
 
 
-class RandomAssignment(Clocked, KeepsOptions):
+class RandomAssignment(Clocked):
     """Shares C [N, K] of each node, other ones for every graph. They are drawn anew in every step
     of a training, and are always the same in evaluation.
 
