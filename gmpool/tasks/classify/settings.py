@@ -9,6 +9,7 @@ from typing import Any
 from gmpool.config import TrainConfig, assemble
 from gmpool.errors import UserError, unknown
 from gmpool.options import at_least
+from gmpool.pool import METHODS
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,14 @@ OWN_DATA: Mapping[str, Any] = {"lr": 1e-3, "num_heads": 2, "layer_norm": True}
 
 _GMT_ONLY = ("num_heads", "layer_norm")
 
-# What a method's row of the paper says beyond its pooling.
-METHOD_SETTINGS: Mapping[str, Mapping[str, Any]] = {"gin": {"conv": "gin"}}
-
 
 def published_settings(dataset: str, method: str) -> dict[str, Any]:
-    """The settings for a set; those that only GMT knows are left out for other methods."""
+    """The settings for a set; those that only GMT knows are left out for other methods, which may
+    have settings of their own."""
     settings = dict(AUTHORS.get(dataset, OWN_DATA))
     if method != "gmt":
         settings = {k: v for k, v in settings.items() if k not in _GMT_ONLY}
-    return {**settings, **METHOD_SETTINGS.get(method, {})}
+    return {**settings, **(METHODS[method].settings if method in METHODS else {})}
 
 
 def configure(
