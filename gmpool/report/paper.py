@@ -1,4 +1,4 @@
-"""The paper's published numbers (classification, reconstruction), to stand beside ours."""
+"""The paper's published scores of methods on sets, to stand beside ours."""
 
 from __future__ import annotations
 
@@ -28,16 +28,6 @@ def published(dataset: str, method: str, part: str = "test") -> Published | None
     """
     value = _tables()[part].get(method, {}).get(dataset)
     return None if value is None else Published(*value)
-
-
-def published_error(dataset: str, line: str, objective: str, error: str) -> float | None:
-    """The paper's error of a synthetic reconstruction at ratio 0.25, or None where it has none.
-
-    dataset: "grid" or "ring"; line: a method, with its options where the paper has a line for them,
-    as in "mincut (normalise=False)"; objective: "x" or "a"; error: "error_x" or "error_a".
-    """
-    errors = _tables()["reconstruction"].get(line, {}).get(dataset)
-    return None if errors is None else errors[objective][("error_x", "error_a").index(error)]
 
 
 def method_name(method: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from gmpool.record import Row
 from gmpool.report.labels import differing, label, settings_of
-from gmpool.report.paper import method_name, method_rank, published_error
+from gmpool.report.paper import method_name, method_rank
 from gmpool.report.statistics import UNTESTED, Verdict, best_or_comparable
+from gmpool.tasks.reconstruct.paper import published_error
 
 PAPER_RATIO = 0.25  # of the paper's table of synthetic graphs
 

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from gmpool.errors import UserError
 from gmpool.record import Row
-from gmpool.report.paper import published_error
 from gmpool.report.render import render
 from gmpool.report.render.terminal import terminal
 from gmpool.tasks.reconstruct.scores import Tally, tallies
@@ -110,13 +109,6 @@ def test_synthetic_errors_stand_beside_the_papers() -> None:
     assert grid.columns[2].squares[names.index("DiffPool")].small == "12,110,194"
     other_ratio = tallies([reconstruction_row("gmt", {"error_x": 0.1}, dataset="ring", ratio=0.1)])
     assert other_ratio[0].paper is None
-
-
-def test_published_errors() -> None:
-    assert published_error("grid", "mincut", "a", "error_a") == 0.0051
-    assert published_error("grid", "diffpool", "x", "error_x") == 0.0833
-    assert published_error("ring(n=20)", "gmt", "x", "error_x") is None
-    assert published_error("ring", "topk", "x", "error_x") is None
 
 
 @pytest.mark.parametrize(
