@@ -6,8 +6,7 @@ import contextlib
 import importlib
 import json
 import sys
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,24 +19,17 @@ from gmpool.atomic_files import write_atomically
 from gmpool.cli.arguments import DataRoot, JsonFlag
 from gmpool.cli.console import out
 from gmpool.engine.provenance import commit, device_name, versions
-from gmpool.errors import UserError
+from gmpool.errors import UserError, unknown
+from gmpool.report.efficiency import efficiency_figure, recorded_figure
 
-
-class Bench(StrEnum):
-    loader = "loader"
-    epoch = "epoch"
-    readout = "readout"
-    ops = "ops"
-    methods = "methods"
-    gpu = "gpu"
-    growth = "growth"
-    efficiency = "efficiency"
-    stacked = "stacked"
-    reconstruct = "reconstruct"
+WITH_A_PICTURE = "efficiency"
+ROOT = Path(gmpool.__file__).resolve().parents[1]
 
 
 def bench(
-    name: Annotated[Bench, typer.Argument(help="What to measure.")],
+    name: Annotated[
+        str, typer.Argument(help="What to measure: the name of a module in the folder benchmarks.")
+    ],
     data: DataRoot = None,
     record: Annotated[
         Path | None,
@@ -53,28 +45,21 @@ def bench(
     json_: JsonFlag = False,
 ) -> None:
     """Measure ours beside the usual way, in one run (needs a source checkout)."""
-    if (plot or recorded) and name is not Bench.efficiency:
-        raise UserError(f"--plot and --recorded are for efficiency: {name} has no picture")
+    if (plot or recorded) and name != WITH_A_PICTURE:
+        raise UserError(f"--plot and --recorded are for {WITH_A_PICTURE}: {name} has no picture")
     if recorded:
         if plot is None or record is not None or json_:
             raise UserError("--recorded goes with --plot alone: there is nothing to measure")
         _draw(plot, recorded=recorded)
         return
-    root = Path(gmpool.__file__).resolve().parents[1]
-    if not (root / "benchmarks" / "__init__.py").is_file():
-        raise UserError(
-            f"the benchmarks are not part of the installed package and are not in {root}; "
-            f"run from a checkout of the repository"
-        )
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+    measure = _benchmark(name)
     rows = []
     shown = Table("name", "ours", "peer", "ratio", "unit")
     # A person sees the table grow; without a thread that draws while something is measured.
     live = Live(shown, console=out, auto_refresh=False, vertical_overflow="visible")
     watched = out.is_terminal and not json_
     with live if watched else contextlib.nullcontext():
-        for row in importlib.import_module(f"benchmarks.{name}").measure(data):
+        for row in measure(data):
             rows.append(row)
             if record is not None:  # as it comes: a benchmark that is stopped keeps what it has
                 _record(row, name, record)
@@ -92,12 +77,31 @@ def bench(
         out.print(shown)
 
 
+def _benchmark(name: str) -> Callable[[Path | None], Iterator[dict[str, Any]]]:
+    """What measures, of those that lie in the folder."""
+    folder = ROOT / "benchmarks"
+    if not (folder / "__init__.py").is_file():
+        raise UserError(
+            f"the benchmarks are not part of the installed package and are not in {ROOT}; "
+            f"run from a checkout of the repository"
+        )
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    known = [stem for stem, text in texts.items() if "\ndef measure(" in text]
+    if name not in known:
+        raise unknown("benchmark", name, known)
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    found: Callable[[Path | None], Iterator[dict[str, Any]]]
+    found = importlib.import_module(f"benchmarks.{name}").measure
+    return found
+
+
 def _shown(value: float | None, digits: str, unit: str = "") -> str:
     return "–" if value is None else f"{value:{digits}}{unit}"
 
 
 def _record(row: dict[str, Any], name: str, path: Path) -> None:
-    device = device_name("cuda" if name == Bench.gpu else "cpu")
+    device = device_name("cuda" if name == "gpu" else "cpu")
     origin = {"device": device, "versions": versions(), "commit": commit()}
     # A row of a benchmark that runs here and there says itself where it was measured.
     line = json.dumps({"bench": name, **origin, **row}) + "\n"
@@ -113,8 +117,6 @@ def _draw(
     path: Path, rows: Sequence[dict[str, Any]] = (), *, recorded: Sequence[Path] = ()
 ) -> None:
     """The rows that were measured now, or those of files."""
-    from gmpool.report.efficiency import efficiency_figure, recorded_figure
-
     picture = recorded_figure(recorded) if recorded else efficiency_figure(rows)
     try:
         write_atomically({path: picture})
