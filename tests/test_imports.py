@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,26 +14,35 @@ from pathlib import Path
 import pytest
 
 import gmpool
+from gmpool.tasks.task import TASKS
 
 ROOT = Path(gmpool.__file__).parent
-GROUND = {"errors", "registry", "options", "config"}  # what stands below everything
-MAY_IMPORT = {
+GROUND = {
     "errors": set(),
     "registry": {"errors"},
     "options": {"errors"},
     "config": {"errors", "options"},
-    "ops": {"errors"},
-    "data": GROUND,
-    "nn": {*GROUND, "data", "ops"},
-    "pool": {*GROUND, "ops", "nn"},
-    "tasks": {*GROUND, "data", "ops", "nn", "pool"},
-    "engine": {*GROUND, "data", "ops", "nn", "pool", "tasks"},
-    "report": {*GROUND, "data", "nn", "pool", "tasks", "engine"},
-    "cli": {*GROUND, "data", "nn", "pool", "tasks", "engine", "report", ""},
+    "atomic_files": set(),
+    "identity": set(),
+    "journal": {"errors"},
+    "record": set(),
+}  # what stands below everything
+MAY_IMPORT = {
+    **GROUND,
+    "ops": {*GROUND},
+    "data": {*GROUND},
+    "graph": {*GROUND, "ops", "data"},
+    "nn": {*GROUND, "ops", "data", "graph"},
+    "pool": {*GROUND, "ops", "data", "graph", "nn"},
+    "report": {*GROUND, "data"},
+    "tasks": {*GROUND, "ops", "data", "graph", "nn", "pool", "report"},
+    "engine": {*GROUND, "ops", "data", "nn", "report", "tasks"},
+    "cli": {*GROUND, "data", "report", "tasks", "engine", ""},
     "__main__": {"cli"},
-    "": {"data", "ops", "pool"},
+    "": {"data", "graph", "pool"},
 }
 OPTIONAL = {"rdkit", "grakel", "networkx", "ray"}
+SLOW = {"sklearn", "scipy", "torch_geometric", "safetensors"}  # always there; for a few functions
 
 
 def files() -> list[Path]:
@@ -76,9 +86,6 @@ def test_imports_point_one_way() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-WITHOUT_CYCLES = "gmpool.data"  # modules below this name, for now
-
-
 def gmpool_imports(path: Path) -> Iterator[str]:
     """The modules of the package that a file imports, wherever the import stands."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -101,13 +108,12 @@ def modules() -> dict[str, Path]:
 
 def test_no_module_cycle() -> None:
     """Imports under TYPE_CHECKING and inside functions count: they hide a cycle."""
-    here = {name: path for name, path in modules().items() if name.startswith(WITHOUT_CYCLES)}
-    graph = {name: here.keys() & set(gmpool_imports(path)) for name, path in here.items()}
+    graph = {name: modules().keys() & set(gmpool_imports(path)) for name, path in modules().items()}
     try:
         order = list(graphlib.TopologicalSorter(graph).static_order())
     except graphlib.CycleError as error:
         pytest.fail(" <- ".join(error.args[1]))
-    assert len(order) == len(here) > 10
+    assert len(order) == len(modules()) > 100
 
 
 def at_module_level(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -135,6 +141,53 @@ def test_optional_packages_are_imported_where_they_are_used() -> None:
                 for name in names
                 if name and name.split(".")[0] in OPTIONAL
             ]
+    assert not wrong, "\n".join(wrong)
+
+
+def inside_functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """(module, line) of imports that run when something is called."""
+    for outer in ast.walk(tree):
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(outer):
+                if isinstance(node, ast.Import):
+                    yield from ((alias.name, node.lineno) for alias in node.names)
+                elif isinstance(node, ast.ImportFrom):
+                    yield node.module or "", node.lineno
+
+
+def test_inside_functions_only_packages_that_may_be_missing_or_are_slow_are_imported() -> None:
+    wrong, found = [], set()
+    for path in files():
+        for module, line in inside_functions(ast.parse(path.read_text(encoding="utf-8"))):
+            top = module.split(".")[0]
+            found.add(top)
+            if top not in OPTIONAL | SLOW:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {module}")
+    assert not wrong, "\n".join(wrong)
+    assert found >= SLOW, "what nobody imports late needs no mention"
+
+
+NAMES_NO_TASK = ("engine", "report", "cli")
+
+
+def forms(name: str) -> re.Pattern[str]:
+    """wl-kernel, wl_kernel, WLKernel, WL kernel, …"""
+    return re.compile("[-_ ]?".join(map(re.escape, re.split("[-_]", name))), re.IGNORECASE)
+
+
+def test_no_task_is_named_where_all_are_served() -> None:
+    ours = [name for name in TASKS if type(TASKS[name]).__module__.startswith("gmpool.tasks.")]
+    assert {"classify", "reconstruct", "wl-kernel"} <= set(ours)
+    folders = {path.parent.name for path in (ROOT / "tasks").glob("*/__init__.py")}
+    patterns = [forms(name) for name in {*ours, *folders}]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for folder in NAMES_NO_TASK
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.is_file() and path.suffix != ".pyc"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if any(pattern.search(line) for pattern in patterns)
+    ]
     assert not wrong, "\n".join(wrong)
 
 
