@@ -17,7 +17,6 @@ import torch
 from graphs import Batch, random_batch
 from torch import Tensor, nn
 
-from gmpool.config import ModelConfig
 from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
 from gmpool.graph.reads import READS, reads_of
@@ -25,6 +24,7 @@ from gmpool.ops.segment import Segments
 from gmpool.pool import METHODS, method_options, method_summary
 from gmpool.pool.method import GraphSizes, Method
 from gmpool.tasks.classify.networks import NETWORKS, make_network
+from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.shape import DataShape
 
 FEATURES, HIDDEN = 5, 8

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch_geometric.data import Data
 
-from gmpool.config import ModelConfig, TrainConfig
+from gmpool.config import TrainConfig
 from gmpool.data import Dataset, PackedGraphs, Split, from_pyg
 from gmpool.data.splits import stratified_folds
+from gmpool.tasks.classify.settings import ModelConfig
 
 MODEL = ModelConfig(hidden_dim=8, num_layers=1, dropout=0.0)
 QUICK = TrainConfig(epochs=3, warmup_epochs=1, batch_size=8, lr=5e-3)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
+from trainings import begun
 
 from gmpool.config import TrainConfig
 from gmpool.data import GraphBatch, PackedGraphs, Split
@@ -14,7 +16,6 @@ from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.engine.stack.adam import Adam
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles
-from gmpool.engine.train import AnyModelConfig, first_model
 from gmpool.tasks.trainable import Trainable
 
 
@@ -27,31 +28,33 @@ def splits(count: int, graphs: int = 24) -> list[Split]:
 def assert_twenty_steps_are_those_of_each_alone(
     graphs: PackedGraphs,
     parts: Sequence[Split],
-    config: AnyModelConfig,
+    config: Any,
     configs: Sequence[TrainConfig],
 ) -> None:
     """Losses to 1e-5, with batches of 8; one part and one configuration for each replica."""
     count = len(parts)
-    models = [first_model(graphs, p, config, seed).double() for seed, p in enumerate(parts)]
+    models = [begun(graphs, p, config, seed).double() for seed, p in enumerate(parts)]
     batches = FixedBatches(graphs, plain=True)
     batches.x = batches.x.double()
     shuffles = Shuffles([p.train for p in parts], range(count), 8)
     replicas = Replicas(models, torch.device("cpu"))
-    adam = Adam.start(replicas.weights, list(configs), shuffles.steps)
+    (phase,) = replicas.model.phases
+    (weights,) = replicas.weights
+    adam = Adam.start(weights, list(configs), shuffles.steps, phase)
     full, last = shuffles.draw(20, batches.empty)
     steps = int(shuffles.steps.max())
     found: list[list[float]] = [[] for _ in parts]
     for epoch in range(20):
         order = [full[:, epoch * (steps - 1) + s] for s in range(steps - 1)] + [last[:, epoch]]
         for ids in order:
-            replicas.set_clock(adam.clock)
-            losses, grads = replicas.gradients(batches.make(ids, batches.bounds(ids)))
+            replicas.set_clocks(adam.clock)
+            losses, grads = replicas.gradients(batches.make(ids, batches.bounds(ids)), 0)
             active = (ids != batches.empty).any(1)
-            adam.step(replicas.weights, grads, active)
+            adam.step(weights, grads, active)
             for r in active.nonzero()[:, 0].tolist():
                 found[r].append(float(losses[r]))
     for r, (part, settings) in enumerate(zip(parts, configs, strict=True)):
-        alone = _alone(in_doubles(first_model(graphs, part, config, r)), graphs, part, settings, r)
+        alone = _alone(in_doubles(begun(graphs, part, config, r)), graphs, part, settings, r)
         assert len(found[r]) >= 20
         assert found[r][:20] == pytest.approx(alone[:20], rel=1e-5)
 
@@ -87,7 +90,7 @@ def _alone(
         for ids in order.split(8):
             batch = GraphBatch(graphs, ids)
             out, auxiliary = model(batch)
-            loss = model.loss(out, model.labels(batch)) + sum(auxiliary.values())
+            loss = model.distance(out, model.labels(batch)) + sum(auxiliary.values())
             optimizer.zero_grad()
             loss.backward()
             if config.clip_norm is not None:

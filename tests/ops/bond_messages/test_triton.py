@@ -14,14 +14,12 @@ import triton_checks
 from bonded_graphs import Molecules, random_molecules, random_tree
 from small_sets import ring_molecule
 from torch import Tensor, nn
+from trainings import begun, fixed_batches
 from triton_checks import assert_as_exact, low_and_exact, with_gradients
 
-from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs, Split, from_pyg
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.engine.stack.replicas import Replicas
-from gmpool.engine.stack.stack import batches_for
-from gmpool.engine.train import first_model
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.nn import molecule
 from gmpool.nn.molecule import BondConv, BondGINConv
@@ -29,6 +27,7 @@ from gmpool.ops import choice
 from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.bond_messages.reference import bond_messages_reference
 from gmpool.ops.sparse import Pattern
+from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.trainable import Trainable
 
 pytest.importorskip("triton")
@@ -135,7 +134,7 @@ def molecules(device: str) -> PackedGraphs:
 def two_models(graphs: PackedGraphs, method: str, conv: str) -> list[Trainable]:
     ids = torch.arange(graphs.num_graphs)
     config = ModelConfig(method=method, hidden_dim=8, num_layers=2, conv=conv, dropout=0.0)
-    return [first_model(graphs, Split(ids, ids, ids), config, seed) for seed in range(2)]
+    return [begun(graphs, Split(ids, ids, ids), config, seed) for seed in range(2)]
 
 
 @pytest.mark.parametrize("make", [BondConv, BondGINConv])
@@ -165,7 +164,7 @@ def test_a_stacked_step_needs_no_features_of_edges(conv: str, plain: bool, devic
     graphs = molecules(device)
     models = two_models(graphs, "gmt", conv)
     replicas = Replicas(models, graphs.device)
-    with_codes, without = batches_for(models[0], graphs), FixedBatches(graphs, plain=True)
+    with_codes, without = fixed_batches(graphs, models[0]), FixedBatches(graphs, plain=True)
     assert with_codes.plain == plain
     assert with_codes.attr is None
     assert with_codes.kinds is not None
@@ -175,24 +174,24 @@ def test_a_stacked_step_needs_no_features_of_edges(conv: str, plain: bool, devic
         bounds = without.bounds(ids)
         for batches in (with_codes, without):
             batch = batches.make(ids.to(device), bounds._replace(nodes=bounds.nodes + 3))
-            losses, grads = replicas.gradients(batch)
-            found.append((losses, grads, replicas.predict(batch)[0]))
+            losses, grads = replicas.gradients(batch, 0)
+            found.append((losses, grads, replicas.evaluate(batch)[0]))
         for a, b in zip(*found, strict=True):
             torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
-        replicas.weights -= 0.01 * found[0][1]
+        replicas.weights[0] -= 0.01 * found[0][1]
 
 
 def test_who_reads_edges_gets_them(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = molecules(device)
-    clusters = batches_for(two_models(graphs, "mincut", "gcn")[0], graphs)
+    clusters = fixed_batches(graphs, two_models(graphs, "mincut", "gcn")[0])
     assert clusters.plain
     assert clusters.attr is None
     assert clusters.kinds is not None
-    selection = batches_for(two_models(graphs, "topk", "gcn")[0], graphs)
+    selection = fixed_batches(graphs, two_models(graphs, "topk", "gcn")[0])
     assert selection.plain
     assert selection.attr is not None
     monkeypatch.setattr(choice, "triton_serves", lambda t: False)
-    composed = batches_for(two_models(graphs, "gmt", "gcn")[0], graphs)
+    composed = fixed_batches(graphs, two_models(graphs, "gmt", "gcn")[0])
     assert composed.plain
     assert composed.attr is not None
     assert composed.kinds is None

@@ -12,17 +12,16 @@ import triton_checks
 from dense_sets import SIZES, dense_set, graphs_of
 from small_sets import split
 from torch import Tensor
+from trainings import begun, fixed_batches
 from triton_checks import PRODUCTS, assert_as_exact, low_and_exact, with_gradients
 
-from gmpool.config import ModelConfig
 from gmpool.data.fixed_batch import Bounds, FixedBatches
 from gmpool.engine.stack.replicas import Replicas
-from gmpool.engine.stack.stack import batches_for
-from gmpool.engine.train import first_model
 from gmpool.ops import choice
 from gmpool.ops.dense_product import dense_product
 from gmpool.ops.dense_product.reference import dense_product_reference
 from gmpool.tasks.classify.model import GraphModel
+from gmpool.tasks.classify.settings import ModelConfig
 
 pytest.importorskip("triton")
 device = triton_checks.device
@@ -91,7 +90,7 @@ def test_replicas_are_what_each_is_alone(normalised: bool, device: str) -> None:
 
 def models(method: str, conv: str, hidden_dim: int = 16) -> list[GraphModel]:
     config = ModelConfig(method=method, hidden_dim=hidden_dim, conv=conv, dropout=0.0)
-    return [first_model(dense_set(), split(len(SIZES)), config, seed) for seed in range(2)]
+    return [begun(dense_set(), split(len(SIZES)), config, seed) for seed in range(2)]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +114,7 @@ def test_a_network_gives_the_same_on_bits(
         bounds = Bounds(*(n + slack for n in batches.bounds(ids)))
         batch = batches.make(ids.to(device), bounds)
         assert (batch.bits is None) == (batch.gcn is not None) == (not dense)
-        found.append([*replicas.gradients(batch), replicas.predict(batch)[0]])
+        found.append([*replicas.gradients(batch, 0), replicas.evaluate(batch)[0]])
         monkeypatch.setattr(choice, "INTERPRET", False)  # lists of entries by plain PyTorch
     for a, b in zip(*found, strict=True):
         assert (a - b).norm() <= 1e-5 * b.norm()
@@ -135,8 +134,8 @@ def test_a_network_gives_the_same_on_bits(
 )
 def test_who_reads_bits(method: str, conv: str, dense: bool, device: str) -> None:
     model, graphs = models(method, conv, hidden_dim=128)[0], dense_set().to(device)
-    made = batches_for(model, graphs)
+    made = fixed_batches(graphs, model)
     assert (made.bits is not None) == dense
     sparse = dense_set([40] * len(SIZES), density=0.1).to(device)
-    assert batches_for(model, sparse).bits is None
-    assert batches_for(model.double(), graphs).bits is None
+    assert fixed_batches(sparse, model).bits is None
+    assert fixed_batches(graphs, model.double()).bits is None

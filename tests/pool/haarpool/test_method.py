@@ -6,7 +6,6 @@ import pytest
 import torch
 from graphs import Batch, random_batch
 
-from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs, epoch_batches
 from gmpool.data.pack import pack
 from gmpool.errors import UserError
@@ -17,6 +16,7 @@ from gmpool.pool.haarpool.chain import make_chain
 from gmpool.pool.haarpool.method import HaarPool
 from gmpool.pool.pooled import Pooled
 from gmpool.tasks.classify.networks import ChainNetwork
+from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.shape import DataShape
 
 SIZES = [7, 1, 0, 12, 2, 5]
