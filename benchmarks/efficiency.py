@@ -23,15 +23,14 @@ from benchmarks.first_pooling import (
     PEERS,
     Layer,
     erdos_renyi,
-    networks,
     options_to_keep,
     our_layer,
     peer_layer,
 )
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleaved, where
 from gmpool.data import PackedGraphs
-from gmpool.engine.provenance import device_name
 from gmpool.errors import UserError
+from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes
 
 MEMORY_NODES = (1000, 3000, 5000, 10_000, 15_000, 20_000, 50_000, 100_000)
@@ -85,7 +84,7 @@ def _rows(
     for nodes in sizes:
         one = figure == "memory"
         graphs = erdos_renyi(nodes, 2 * nodes if one else nodes**2 // 10, 1 if one else GRAPHS)
-        for method in networks() if methods is None else methods:
+        for method in METHODS if methods is None else methods:
             makes = _contestants(method, graphs, ROWS if one else None, device)
             going = {who: make for who, make in makes.items() if (method, who) not in ended}
             if not going:
@@ -94,7 +93,7 @@ def _rows(
             found = measured(going, device)
             ended |= {(method, who) for who, value in found.items() if isinstance(value, str)}
             name = f"{figure}, {nodes:,} nodes: {method}"
-            facts = {"unit": unit, "figure": figure, "nodes": nodes, "device": device_name(device)}
+            facts = {"unit": unit, "figure": figure, "nodes": nodes, **where(device)}
             yield _row(name, method, found, **facts)
 
 

@@ -13,48 +13,42 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gmpool.engine.cross_validate import settings_of
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.loader import DataLoader
 
 from benchmarks.padded import PaddedGMT, PaddedGraphClassifier
 from benchmarks.readout import PyGReadout
-from benchmarks.timing import interleaved, versus
-from gmpool.config import configure
-from gmpool.data import PackedGraphs, Split, epoch_batches, load, to_pyg
-from gmpool.engine.provenance import device_name
-from gmpool.engine.stack.stack import Run, Stack
+from benchmarks.timing import interleaved, versus, where
+from gmpool.data import Dataset, PackedGraphs, Split, load, to_pyg
+from gmpool.engine.job import Job
+from gmpool.engine.stack.stack import Member, Stack
 from gmpool.nn.heads import classifier
-from gmpool.pool import method_options
 from gmpool.pool.gmt import seeds_for
-from gmpool.tasks.classify.model import GraphModel
-from gmpool.tasks.shape import DataShape
 
 Epoch = Callable[[], None]
 BATCH, HIDDEN, HEADS = 128, 128, 2
 
 
-def our_epoch(graphs: PackedGraphs) -> Epoch:
-    config, settings = configure("PROTEINS", "gmt", method_options("gmt"), {})
-    model = GraphModel(DataShape.of(graphs), config).to(graphs.device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=settings.lr, fused=True)
-    ids, generator = torch.arange(graphs.num_graphs), torch.Generator().manual_seed(0)
+def our_epoch(dataset: Dataset, method: str = "gmt") -> Epoch:
+    job = Job.make("classify", dataset, method)
+    model = job.task.build(dataset, job.model).to(dataset.graphs.device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=job.train.lr, fused=True)
+    ids, generator = torch.arange(len(dataset)), torch.Generator().manual_seed(0)
 
     def epoch() -> None:
-        for batch in epoch_batches(graphs, ids, BATCH, generator):
-            out, _ = model(batch)
-            step(model, optimizer, model.loss(out, model.labels(batch)))
+        for batch in dataset.batches(ids, BATCH, generator):
+            step(model, optimizer, model.loss(batch, model.phases[0]))
 
     return epoch
 
 
-def replayed_epoch(graphs: PackedGraphs) -> Epoch:
+def replayed_epoch(dataset: Dataset) -> Epoch:
     """All graphs in training, as many steps as in the others."""
-    model, settings = settings_of("PROTEINS", "gmt", {})
-    ids = torch.arange(graphs.num_graphs)
-    run = Run(Split(ids, ids[:1], ids[:1]), model, replace(settings, batch_size=BATCH), seed=0)
-    return Stack(graphs, [run], "accuracy").train_epoch
+    job, ids = Job.make("classify", dataset, "gmt"), torch.arange(len(dataset))
+    part, config = Split(ids, ids[:1], ids[:1]), replace(job.train, batch_size=BATCH)
+    member = Member(part, job.model, config, seed=0)
+    return Stack(job.task, dataset, [member], dataset.graphs.device).train_epoch
 
 
 def peer_epoch(graphs: PackedGraphs, readout: nn.Module, device: str, *, jumping: bool) -> Epoch:
@@ -92,20 +86,21 @@ def to_its_end(epoch: Epoch) -> Epoch:
 
 def measure(root: Path | None = None, rounds: int = 5) -> list[dict[str, Any]]:
     torch.manual_seed(0)
-    graphs = load("PROTEINS", root).graphs
+    dataset = load("PROTEINS", root)
+    graphs = dataset.graphs
     device = "cuda" if torch.cuda.is_available() else "cpu"
     seeds = seeds_for(graphs.mean_nodes)
     padded = PaddedGMT(3 * HIDDEN, HIDDEN, num_seeds=seeds, num_heads=HEADS)
     pyg = PyGReadout(HIDDEN, seeds, HEADS)
-    ours = our_epoch(graphs.to(device))
+    ours = our_epoch(dataset.to(device))
     epochs = {
         "gmpool": ours,
         "padded formulation": peer_epoch(graphs, padded, device, jumping=True),
         "GCN + PyG's readout at width 128": peer_epoch(graphs, pyg, device, jumping=False),
     }
     if device == "cuda":
-        epochs |= {"gmpool": replayed_epoch(graphs.to(device)), "gmpool, launched": ours}
+        epochs |= {"gmpool": replayed_epoch(dataset.to(device)), "gmpool, launched": ours}
         epochs = {name: to_its_end(epoch) for name, epoch in epochs.items()}
     times = interleaved(epochs, rounds=rounds, repeats=2)
-    facts = {"threads": torch.get_num_threads(), "device": device_name(device)}
+    facts = {"threads": torch.get_num_threads(), **where(device)}
     return versus(times, "gmpool", "training epoch of PROTEINS", **facts)

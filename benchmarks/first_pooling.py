@@ -34,10 +34,6 @@ Layer = Callable[[], Tensor]
 """A forward pass, to one number that depends on all that came out."""
 
 
-def networks() -> list[str]:
-    return [name for name in METHODS if METHODS[name].architecture != "kernel"]
-
-
 def erdos_renyi(nodes: int, edges: int, count: int) -> PackedGraphs:
     """Graphs with exactly so many edges, each in both directions, none twice."""
     generator = torch.Generator().manual_seed(0)

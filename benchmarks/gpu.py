@@ -28,7 +28,7 @@ from benchmarks.readout import (
     one_graph,
     sorted_before,
 )
-from benchmarks.timing import row, versus
+from benchmarks.timing import row, versus, where
 from gmpool import GraphMultisetTransformer
 from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
@@ -228,7 +228,8 @@ def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
         )
     torch.manual_seed(0)
     bandwidth = copy_bandwidth(COPIED, "cuda", events)
-    facts = {"gpu": torch.cuda.get_device_name(), "copy_bytes_per_s": bandwidth}
+    gpu = torch.cuda.get_device_name()
+    facts = {"gpu": gpu, "copy_bytes_per_s": bandwidth, **where("cuda")}
     for found in _rows(bandwidth):
         yield {**found, **facts}
 

@@ -24,8 +24,7 @@ from torch import Tensor
 from benchmarks.efficiency import or_why_not
 from benchmarks.gpu import OURS, Runs, copy_bandwidth, events, replayed
 from benchmarks.readout import SEEDS, contestants, forward_backward, one_graph, sorted_before
-from benchmarks.timing import interleaved, row, versus
-from gmpool.engine.provenance import device_name
+from benchmarks.timing import alone, interleaved, row, versus, where
 
 NODES = {"cpu": (1000, 10_000, 100_000), "cuda": (1000, 10_000, 100_000, 1_000_000)}
 SEEDS_OF = {"cpu": 10_000, "cuda": 100_000}
@@ -40,7 +39,7 @@ ROUNDS = {"cpu": 5, "cuda": 20}
 def measure(root: Path | None = None) -> Iterator[dict[str, Any]]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     bandwidth = copy_bandwidth(COPIED[device], device, partial(median, device=device))
-    facts = {"device": device_name(device), "copy_bytes_per_s": bandwidth}
+    facts = {**where(device), "copy_bytes_per_s": bandwidth}
     ended: set[str] = set()
     for nodes in NODES[device]:
         for found in rows_of(nodes, SEEDS, device, bandwidth, ended):
@@ -82,8 +81,8 @@ def rows_of(
     times = median(runs, device)
     yield from versus(times, OURS, what, **facts)
     for name, reason in why.items():
-        empty = {"ours": times[OURS], "peer": None, "ratio": None, "unit": "s"}
-        yield {"name": f"{what}: {OURS} vs {name}", **empty, "peer_ended": reason, **facts}
+        both = f"{what}: {OURS} vs {name}"
+        yield alone(both, times[OURS], "s", peer_ended=reason, **facts)
     yield {**against_the_bytes(what, seeds, inputs, bandwidth), **facts}
 
 

@@ -6,7 +6,6 @@ and the peers' batches come from PyG's DataLoader. Each is also timed beside our
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +14,16 @@ from torch import nn
 from torch.nn import functional as F
 from torch_geometric.loader import DataLoader
 
-from benchmarks.epoch import BATCH, HIDDEN, step
+from benchmarks.epoch import BATCH, HIDDEN, Epoch, our_epoch, step
 from benchmarks.pyg_methods import pyg_network
 from benchmarks.timing import interleaved, row
-from gmpool.config import configure
-from gmpool.data import PackedGraphs, epoch_batches, load, to_pyg
+from gmpool.data import PackedGraphs, load, to_pyg
 from gmpool.nn.heads import classifier
-from gmpool.pool import METHODS, method_options
+from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes
-from gmpool.tasks.classify.model import GraphModel
-from gmpool.tasks.shape import DataShape
 
 
-def our_epoch(graphs: PackedGraphs, method: str) -> Callable[[], None]:
-    config, settings = configure("PROTEINS", method, method_options(method), {})
-    model = GraphModel(DataShape.of(graphs), config)
-    optimizer = torch.optim.Adam(model.parameters(), lr=settings.lr, fused=True)
-    ids, generator = torch.arange(graphs.num_graphs), torch.Generator().manual_seed(0)
-
-    def epoch() -> None:
-        for batch in epoch_batches(graphs, ids, BATCH, generator):
-            out, auxiliary = model(batch)
-            loss = model.loss(out, model.labels(batch)) + sum(auxiliary.values())
-            step(model, optimizer, loss)
-
-    return epoch
-
-
-def pyg_epoch(graphs: PackedGraphs, method: str) -> Callable[[], None] | None:
+def pyg_epoch(graphs: PackedGraphs, method: str) -> Epoch | None:
     rows = GraphSizes(graphs.mean_nodes).share(0.25)
     later = GraphSizes(rows).share(0.25)
     network = pyg_network(method, graphs.num_features, HIDDEN, rows, later)
@@ -63,17 +44,15 @@ def pyg_epoch(graphs: PackedGraphs, method: str) -> Callable[[], None] | None:
 
 def measure(root: Path | None = None, rounds: int = 3) -> list[dict[str, Any]]:
     torch.manual_seed(0)
-    graphs = load("PROTEINS", root).graphs
+    dataset = load("PROTEINS", root)
     rows: list[dict[str, Any]] = []
     for method in METHODS:
-        if METHODS[method].architecture == "kernel":
-            continue
-        contestants = {"ours": our_epoch(graphs, method)}
-        peer = pyg_epoch(graphs, method)
+        contestants = {"ours": our_epoch(dataset, method)}
+        peer = pyg_epoch(dataset.graphs, method)
         if peer is not None:
             contestants["PyG"] = peer
         if method != "mean":
-            contestants["mean"] = our_epoch(graphs, "mean")
+            contestants["mean"] = our_epoch(dataset, "mean")
         times = interleaved(contestants, rounds=rounds)
         if "PyG" in times:
             rows.append(row(f"{method}: epoch vs PyG", times["ours"], times["PyG"], "s"))

@@ -26,10 +26,10 @@ from torch_geometric.utils import to_dense_adj, to_dense_batch
 
 from benchmarks.padded import PaddedAttentionBlock
 from benchmarks.timing import interleaved, versus
-from gmpool.config import AutoencoderConfig, ReconstructTrainConfig
 from gmpool.data import PackedGraphs, epoch_batches, load, to_pyg
 from gmpool.tasks.reconstruct.compress import GMPoolClusters
 from gmpool.tasks.reconstruct.model import Autoencoder
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig, ReconstructTrainConfig
 from gmpool.tasks.shape import DataShape
 
 HIDDEN = 32
@@ -125,8 +125,7 @@ def our_epoch(
 
     def epoch() -> None:
         for batch in epoch_batches(graphs, ids, size, generator):
-            out, _ = model(batch)
-            _step(optimizer, model.loss(out, model.labels(batch)))
+            _step(optimizer, model.loss(batch, model.phases[0]))
 
     return epoch
 

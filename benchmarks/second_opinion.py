@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.padded import PaddedGMT
-from gmpool.config import published_settings
 from gmpool.data import Dataset, GraphBatch, PackedGraphs, epoch_batches, load
 from gmpool.engine.provenance import commit, device_name, versions
+from gmpool.tasks.classify.settings import published_settings
 from gmpool.tasks.metrics import metric_of
 
 

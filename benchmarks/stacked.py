@@ -153,9 +153,10 @@ def growth(
         whole = interleaved({"epoch": epoch_of(stack)}, rounds=epochs)["epoch"]
         facts = {"replicas": count, "epoch_seconds": whole, **where(device)}
         name, each = f"{dataset.name}, an epoch of one of {count} replicas", whole / count
-        peer = rows[0]["ours"] if rows else None
-        made = row(name, each, peer, "s", **facts) if rows else alone(name, each, "s", **facts)
-        rows.append(made)
+        if rows:
+            rows.append(row(name, each, rows[0]["ours"], "s", **facts))
+        else:
+            rows.append(alone(name, each, "s", **facts))
         del stack
     return rows
 

@@ -10,10 +10,9 @@ import csv
 import tempfile
 from pathlib import Path
 
-from gmpool.config import configure
 from gmpool.data import load_table
+from gmpool.engine.job import Job
 from gmpool.engine.train import train
-from gmpool.pool import method_options
 from gmpool.tasks.classify.predict import predict
 
 # Chains of carbons with one group each, and whether that group makes an alcohol.
@@ -33,17 +32,10 @@ def main(folder: Path, epochs: int = 60) -> float:
         writer.writerow(["smiles", "alcohol"])
         writer.writerows(MOLECULES)
     dataset = load_table(path)
-    options: dict[str, float] = {
-        "epochs": epochs,
-        "warmup_epochs": 5,
-        "hidden_dim": 32,
-        "batch_size": 16,
-    }
-    options |= {"lr": 2e-3, "dropout": 0.0}
-    model_config, config = configure(dataset.name, "gmt", method_options("gmt"), options)
-    metric = dataset.metric
-    assert metric is not None
-    trained = train(dataset.graphs, dataset.folds[0], model_config, config, metric=metric, seed=0)
+    training = {"epochs": epochs, "warmup_epochs": 5, "batch_size": 16, "lr": 2e-3}
+    options = {"hidden_dim": 32, "dropout": 0.0, **training}
+    job = Job.make("classify", dataset, "gmt", options=options)
+    trained = train(job.task, dataset, dataset.folds[0], job.model, job.train, seed=0)
     scores = predict(trained.model, dataset.graphs)[:, 0]
     labels = dataset.graphs.y
     assert labels is not None

@@ -18,7 +18,7 @@ import gmpool
 from gmpool.atomic_files import write_atomically
 from gmpool.cli.arguments import DataRoot, JsonFlag
 from gmpool.cli.console import out
-from gmpool.engine.provenance import commit, device_name, versions
+from gmpool.engine.provenance import commit, device_name, precision, source_digest, versions
 from gmpool.errors import UserError, unknown
 from gmpool.report.efficiency import efficiency_figure, recorded_figure
 
@@ -52,17 +52,18 @@ def bench(
             raise UserError("--recorded goes with --plot alone: there is nothing to measure")
         _draw(plot, recorded=recorded)
         return
-    measure = _benchmark(name)
+    measure, origin = _benchmark(name), {"bench": name, **_origin()}
     rows = []
     shown = Table("name", "ours", "peer", "ratio", "unit")
     # A person sees the table grow; without a thread that draws while something is measured.
     live = Live(shown, console=out, auto_refresh=False, vertical_overflow="visible")
     watched = out.is_terminal and not json_
     with live if watched else contextlib.nullcontext():
-        for row in measure(data):
+        for found in measure(data):
+            row = {**origin, **found}
             rows.append(row)
             if record is not None:  # as it comes: a benchmark that is stopped keeps what it has
-                _record(row, name, record)
+                _record(row, record)
             shown.add_row(
                 row["name"], _shown(row["ours"], ".4g"), _shown(row["peer"], ".4g"),
                 _shown(row["ratio"], ".3g", " ×"), row["unit"],
@@ -86,7 +87,7 @@ def _benchmark(name: str) -> Callable[[Path | None], Iterator[dict[str, Any]]]:
             f"run from a checkout of the repository"
         )
     texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-    known = [stem for stem, text in texts.items() if "\ndef measure(" in text]
+    known = sorted(stem for stem, text in texts.items() if "\ndef measure(" in text)
     if name not in known:
         raise unknown("benchmark", name, known)
     if str(ROOT) not in sys.path:
@@ -100,15 +101,23 @@ def _shown(value: float | None, digits: str, unit: str = "") -> str:
     return "–" if value is None else f"{value:{digits}}{unit}"
 
 
-def _record(row: dict[str, Any], name: str, path: Path) -> None:
-    device = device_name("cuda" if name == "gpu" else "cpu")
-    origin = {"device": device, "versions": versions(), "commit": commit()}
-    # A row of a benchmark that runs here and there says itself where it was measured.
-    line = json.dumps({"bench": name, **origin, **row}) + "\n"
+def _origin() -> dict[str, Any]:
+    """What rows say of where they come from; those of a benchmark that runs on a GPU, too, say the
+    device and its precision themselves."""
+    return {
+        "device": device_name("cpu"),
+        "precision": precision("cpu"),
+        "versions": versions(),
+        "commit": commit(),
+        "source": source_digest(),
+    }
+
+
+def _record(row: dict[str, Any], path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
-            file.write(line)
+            file.write(json.dumps(row) + "\n")
     except OSError as error:
         raise UserError(f"the rows could not be written to {path}: {error}") from error
 

@@ -17,7 +17,8 @@ from matplotlib import image
 import benchmarks.efficiency
 from benchmarks import first_pooling
 from benchmarks.efficiency import measure, memory_rows, or_why_not, time_rows
-from benchmarks.first_pooling import PEERS, erdos_renyi, networks, options_to_keep
+from benchmarks.first_pooling import PEERS, erdos_renyi, options_to_keep
+from gmpool.engine.provenance import commit, source_digest, versions
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes
@@ -44,7 +45,7 @@ def test_graphs_have_the_edges_asked_for() -> None:
 
 def test_every_method_has_a_time() -> None:
     rows = list(time_rows("cpu", (20,)))
-    assert [row["method"] for row in rows] == networks()
+    assert [row["method"] for row in rows] == list(METHODS)
     for row in rows:
         assert row["ours"] > 0, row["ended"]
         assert (row["figure"], row["nodes"], row["unit"]) == ("time", 20, "s")
@@ -57,7 +58,7 @@ def test_every_method_has_a_time() -> None:
     assert json.loads(json.dumps(rows)) == rows
 
 
-@pytest.mark.parametrize("method", networks())
+@pytest.mark.parametrize("method", METHODS)
 def test_a_method_pools_to_the_rows_asked_for(method: str) -> None:
     options = options_to_keep(method, 4, 60)
     pool = METHODS[method](8, 8, sizes=GraphSizes(60), **options)
@@ -134,7 +135,10 @@ def test_the_command_records_and_draws(
     assert "–" in said.out
     kept = [json.loads(line) for line in path.read_text().splitlines()]
     assert [row["device"] for row in kept] == [row["device"] for row in rows]
-    assert {"bench", "versions", "commit"} <= set(kept[0])
+    origin = {"commit": commit(), "source": source_digest(), "versions": versions()}
+    assert all(
+        {**row, **origin, "bench": "efficiency", "precision": "float32"} == row for row in kept
+    )
     assert recorded_figure([path]) == picture.read_bytes()
     again = tmp_path / "again.png"
     said = gmpool_cli("bench", "efficiency", "--recorded", path, "--plot", again)
@@ -167,7 +171,7 @@ def some_rows() -> list[Row]:
     """Both figures; one method ends early, one is never there."""
     rows = []
     for figure in ("memory", "time"):
-        for number, method in enumerate(networks()):
+        for number, method in enumerate(METHODS):
             for nodes in (100, 300, 1000):
                 value = 0.1 * 2**number * nodes
                 out = method == "asap" or (method == "mincut" and nodes > 300)
@@ -209,5 +213,5 @@ def test_names_are_moved_apart_and_keep_their_order() -> None:
 def test_on_a_cpu_there_are_times_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(benchmarks.efficiency, "TIME_NODES", (20,))
-    monkeypatch.setattr(benchmarks.efficiency, "networks", lambda: ["mean"])
+    monkeypatch.setattr(benchmarks.efficiency, "METHODS", ["mean"])
     assert {row["figure"] for row in measure()} == {"time"}

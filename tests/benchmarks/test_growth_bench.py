@@ -63,3 +63,4 @@ def test_an_epoch_is_beside_both_peers(device: str, monkeypatch: pytest.MonkeyPa
         peers.append("gmpool, launched")
     assert [r["name"].split(" vs ")[1] for r in rows] == peers
     assert all(r["ours"] > 0 and r["ratio"] > 0 for r in rows)
+    assert all({"device", "precision"} <= set(r) for r in rows)

@@ -14,9 +14,9 @@ from benchmarks.reconstruct import (
     our_epoch,
     peer_epoch,
 )
-from gmpool.config import AutoencoderConfig
 from gmpool.data import GraphBatch, to_pyg
 from gmpool.tasks.reconstruct.model import Autoencoder
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig
 from gmpool.tasks.shape import DataShape
 
 

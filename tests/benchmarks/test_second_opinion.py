@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 import typer
-from gmpool.engine.cross_validate import settings_of
 from small_sets import ring_molecule
 
 from benchmarks import second_opinion
 from benchmarks.padded import copy_weights
 from benchmarks.second_opinion import AUTHORS, NETWORKS, OGB, AuthorsGMT, main, score, train
 from gmpool.data import Dataset, GraphBatch, Split, from_pyg
+from gmpool.engine.job import Job
 from gmpool.engine.train import first_model
 from gmpool.tasks.classify.model import GraphModel
 
@@ -34,10 +35,10 @@ def molecules() -> Dataset:
 
 def ours_and_theirs(dataset: Dataset, name: str) -> tuple[GraphModel, AuthorsGMT]:
     """With the same weights."""
-    graphs, (split,) = dataset.graphs, dataset.folds
-    ours = first_model(graphs, split, settings_of(name, "gmt", {})[0], seed=0)
+    job = Job.make("classify", replace(dataset, name=name), "gmt")
+    ours = first_model(job.task, dataset, dataset.folds[0], job.model, seed=0)
     assert isinstance(ours, GraphModel)
-    theirs = AuthorsGMT(graphs, name)
+    theirs = AuthorsGMT(dataset.graphs, name)
     encoder, readout = ours.network.encoder, ours.network.pool.readout
     copy_weights(readout, theirs.readout)
     with torch.no_grad():
