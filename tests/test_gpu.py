@@ -12,26 +12,24 @@ from graphs import random_batch
 from marks import CUDA
 from small_graphs import atoms
 from small_sets import QUICK, classes, ring_molecule, split
+from trainings import alone, as_set, begun, fixed_batches, stacked, stacking
 
 from gmpool import GraphMultisetTransformer
-from gmpool.config import AutoencoderConfig, ModelConfig, ReconstructTrainConfig, TrainConfig
+from gmpool.config import TrainConfig
 from gmpool.data import Split, from_pyg, load
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.engine.stack import program
 from gmpool.engine.stack.replicas import Replicas
-from gmpool.engine.stack.stack import (
-    EPOCHS_AHEAD,
-    NODES_LIKE_MAKING,
-    Run,
-    Stack,
-    batches_for,
-)
-from gmpool.engine.stack.turns import Stacking, train_stacked, train_together
-from gmpool.engine.train import Trained, first_model, train
+from gmpool.engine.stack.stack import EPOCHS_AHEAD, ROWS_LIKE_MAKING, Member, Stack
+from gmpool.engine.stack.turns import train_together
+from gmpool.engine.train import Trained
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.nn import molecule
 from gmpool.nn.encoder import MoleculeEncoder
 from gmpool.ops.grouped import pytorch as grouped
+from gmpool.tasks.classify.settings import ModelConfig
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig, ReconstructTrainConfig
+from gmpool.tasks.task import TASKS
 
 pytestmark = CUDA
 
@@ -73,12 +71,8 @@ def test_training_follows_the_cpu(data_root: Path) -> None:
     dataset = load("MUTAG", data_root)
     model = ModelConfig(hidden_dim=32, dropout=0.0, pool={"num_heads": 4, "layer_norm": True})
     config = TrainConfig(epochs=3, warmup_epochs=1)
-    curves = [
-        train(
-            dataset.graphs, dataset.folds[0], model, config, metric="accuracy", seed=0, device=d
-        ).curve
-        for d in ("cpu", "cuda")
-    ]
+    member = Member(dataset.folds[0], model, config, seed=0)
+    curves = [alone(dataset.graphs, member, device=d).curve for d in ("cpu", "cuda")]
     for a, b in zip(*curves, strict=True):
         assert a.train_loss == pytest.approx(b.train_loss, rel=1e-3)
         assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-3)
@@ -108,42 +102,40 @@ def test_dense_graphs_as_bits_are_those_as_lists(method: str, conv: str) -> None
     """Losses and gradients of two replicas with batches of different sizes."""
     graphs, part = dense_set(), torch.arange(8)
     config = ModelConfig(method=method, conv=conv, hidden_dim=128, dropout=0.0)
-    models = [first_model(graphs, Split(part, part, part), config, seed) for seed in range(2)]
+    models = [begun(graphs, Split(part, part, part), config, seed) for seed in range(2)]
     graphs = graphs.to("cuda")
-    bits, lists = batches_for(models[0], graphs), FixedBatches(graphs, plain=True)
+    bits, lists = fixed_batches(graphs, models[0]), FixedBatches(graphs, plain=True)
     assert bits.bits is not None
     replicas = Replicas(models, torch.device("cuda"))
     ids = torch.tensor([[7, 0, 3, 4], [6, 1, bits.empty, bits.empty]])
     each = [b.make(ids.cuda(), b.bounds(ids)) for b in (bits, lists)]
-    for a, b in zip(*(replicas.gradients(batch) for batch in each), strict=True):
+    for a, b in zip(*(replicas.gradients(batch, 0) for batch in each), strict=True):
         assert (a - b).norm() <= 1e-4 * b.norm()
 
 
 @pytest.mark.parametrize("objective", ["x", "a"])
 def test_stacks_side_by_side_give_what_each_gives_alone(objective: str) -> None:
     """Each on a stream of its own, with replicas that stop at different epochs."""
-    graphs, metric = atoms(), {"x": "accuracy", "a": "error_a"}[objective]
-    ids = torch.arange(24)
+    graphs, ids = atoms(), torch.arange(24)
     parts = [Split(ids[: 8 + 3 * k], ids[-6:], ids[-6:]) for k in range(3)]
     base = AutoencoderConfig(hidden_dim=8, objective=objective)
     config = ReconstructTrainConfig(epochs=60, batch_size=8, lr=0.02)
     stackings = [
-        Stacking(
+        stacking(
             graphs,
             [
-                Run(part, replace(base, method=method, ratio=ratio), replace(config, patience=k), k)
+                Member(
+                    part, replace(base, method=method, ratio=ratio), replace(config, patience=k), k
+                )
                 for k, part in enumerate(parts, start=2)
             ],
-            metric,
         )
         for method in ("gmt", "mincut")
         for ratio in (0.4, 0.7)
     ]
-    alone = [
-        train_stacked(graphs, stacking.runs, metric=metric, device="cuda") for stacking in stackings
-    ]
-    for stack, run, a in train_together(stackings, device="cuda"):
-        b = alone[stack][run]
+    by_themselves = [stacked(graphs, one.members, device="cuda") for one in stackings]
+    for stack, member, a in train_together(stackings, device="cuda"):
+        b = by_themselves[stack][member]
         assert isinstance(a, Trained)
         assert isinstance(b, Trained)
         assert [e.valid_loss for e in a.curve][:20] == pytest.approx(
@@ -156,31 +148,34 @@ def test_a_smaller_program_needs_no_rehearsal(method: str, monkeypatch: pytest.M
     """Replicas stop one after the other, and each time the program is made anew."""
     assert program.loads_while_capturing()
     config = ModelConfig(method=method, hidden_dim=8, num_layers=2, dropout=0.3)
-    runs = runs_that_stop_one_after_the_other(config)
+    members = members_that_stop_one_after_the_other(config)
     losses = []
     for needs_none in (True, False):
         monkeypatch.setattr(program, "loads_while_capturing", lambda value=needs_none: value)
-        losses.append(losses_of_a_stack_that_shrinks(runs, monkeypatch))
+        losses.append(losses_of_a_stack_that_shrinks(members, monkeypatch))
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 def test_the_same_stack_twice_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     config = ModelConfig(hidden_dim=8, num_layers=2, dropout=0.3)
-    runs = runs_that_stop_one_after_the_other(config)
-    once, again = (losses_of_a_stack_that_shrinks(runs, monkeypatch) for _ in range(2))
+    members = members_that_stop_one_after_the_other(config)
+    once, again = (losses_of_a_stack_that_shrinks(members, monkeypatch) for _ in range(2))
     assert once == again
 
 
-def runs_that_stop_one_after_the_other(config: ModelConfig) -> list[Run]:
+def members_that_stop_one_after_the_other(config: ModelConfig) -> list[Member]:
     return [
-        Run(split(), config, replace(QUICK, epochs=epochs, patience=None), seed=epochs)
+        Member(split(), config, replace(QUICK, epochs=epochs, patience=None), seed=epochs)
         for epochs in (3, 3 + EPOCHS_AHEAD, 3 + 2 * EPOCHS_AHEAD)
     ]
 
 
-def losses_of_a_stack_that_shrinks(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def losses_of_a_stack_that_shrinks(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> list[float]:
     """Whenever it may."""
-    monkeypatch.setitem(NODES_LIKE_MAKING, "cuda", 0)
-    stack = Stack(classes().to("cuda"), runs, "accuracy")
+    monkeypatch.setitem(ROWS_LIKE_MAKING, "cuda", 0)
+    there = as_set(classes()).to("cuda")
+    stack = Stack(TASKS["classify"], there, members, torch.device("cuda"))
     assert {len(stack.alive) for _ in stack.run(None)} == {0, 1, 2, 3}
     return [epoch.valid_loss for done in stack.progress for epoch in done.curve]
