@@ -1,23 +1,44 @@
-"""What the recorded rows in results/ show."""
+"""What the recorded rows in results/ show, and that they are the runs that the plans ask for."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
+import pytest
+from said import Said
 from scipy.stats import ks_2samp
 
+from gmpool.engine.job import Recorded, key_of
 from gmpool.engine.plan import read_plan
 from gmpool.engine.store import RunStore
+from gmpool.record import Row
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
+STORES = sorted(
+    path.parent.name
+    for path in RESULTS.glob("*/rows.jsonl")
+    if path.parent.name != "second-opinion"  # networks of others, without keys
+)
+Cli = Callable[..., Said]
 
 
-def scores(store: str, dataset: str, method: str) -> dict[tuple[int, int], float]:
+@cache
+def recorded(store: str) -> list[Row]:
+    return list(RunStore(RESULTS / store))
+
+
+def scores(store: str, dataset: str, method: str) -> dict[tuple[int, int], float | None]:
     """The test score of each seed and fold."""
-    rows = RunStore(RESULTS / store).finished().values()
-    mine = [r for r in rows if (r["dataset"], r["method"]) == (dataset, method)]
-    return {(r["seed"], r["fold"]): r["test"] for r in mine}
+    mine = [row for row in recorded(store) if (row.dataset, row.method) == (dataset, method)]
+    return {(row.seed, row.fold): row.test for row in mine}
 
 
 def test_a_hundred_stacked_trainings_are_distributed_as_alone() -> None:
@@ -35,16 +56,133 @@ def test_the_readme_says_what_is_recorded() -> None:
     """Its Table 1, from the rows: a mean over seeds of the means over folds, and the deviation."""
     page = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
     lines = page.split("| | GMT | paper | GCN | paper | GIN | paper |\n")[1].split("\n\n")[0]
-    rows = RunStore(RESULTS / "table1").finished().values()
-    cells_of = {(cell.dataset, cell.line.method): cell for cell in read_plan("table1").cells()}
+    rows = Recorded(recorded("table1"))
+    jobs = {(job.name, job.model.method): job for job in read_plan("table1").jobs()}
     found = 0
     for line in lines.splitlines()[1:]:
         dataset, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         for method, cell in zip(("gmt", "mean", "gin"), cells[::2], strict=True):
-            mine = cells_of[dataset.split(",")[0], method].recorded(rows)
-            seeds = {r["seed"] for r in mine}
-            means = [mean(r["test"] for r in mine if r["seed"] == seed) for seed in seeds]
+            mine = rows.of(jobs[dataset.split(",")[0], method])
+            seeds = {row.seed for row in mine}
+            means = [mean(row.test for row in mine if row.seed == seed) for seed in seeds]
             assert len(means) == 10
             assert cell == f"{mean(means):.2f} ± {stdev(means):.2f}", (dataset, method)
             found += 1
     assert found == 30
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_every_row_has_the_key_of_its_own_configuration(store: str) -> None:
+    rows = recorded(store)
+    assert rows
+    assert [row.key for row in rows] == [key_of(row) for row in rows]
+    assert len({row.key for row in rows}) == len(rows), "each run is recorded once"
+
+
+GOLDEN = {
+    ("table1", "gmt", "MUTAG"): ("7c9f0f8b5b1622f10a73", "d758058b7c5f9db0917f"),
+    ("table1", "gmt", "DD"): ("c33487d9b4ab903f9092", "ab50abba1bd41447e3dd"),
+    ("table1", "mean", "ogbg-molhiv"): ("faed90a5a8349bc4feeb", "367a883d0c7684d6991f"),
+    ("table1", "haarpool", "PROTEINS"): ("0be910e3b1a655edacab", "ba47b5966a09b156dbe7"),
+    ("table1", "edgepool", "IMDB-BINARY"): ("273c01965de0606db6bb", "30cebc0d6c4c559fa00a"),
+    ("ablation", "without graph attention", "PROTEINS"): (
+        "0f3e683076a0b28834dc",
+        "835a63589a73d247c37b",
+    ),
+    ("cpu", "wl-svm", "MUTAG"): ("8f0cfadc35a55ec4c66c", "c3076b191a837fda2ad0"),
+    ("quick", "gmt", "MUTAG"): ("0906ec1ee2d920ed7cf5", "787611eeb632382d6126"),
+    ("zinc", "gmt 5%", "ZINC"): ("9d7c0bcded2007820eab", "1775b74b0353257feaea"),
+    ("synthetic", "mincut without normalisation min a", "ring"): (
+        "fc5edb549abb5da645ad",
+        "fc5edb549abb5da645ad",
+    ),
+}
+
+
+@pytest.mark.parametrize(("plan", "line", "dataset"), GOLDEN)
+def test_published_configurations_keep_their_keys(plan: str, line: str, dataset: str) -> None:
+    """Of the first run and the last: a changed default or a changed way to make keys would leave
+    all that users have recorded behind."""
+    (job,) = [j for j in read_plan(plan).jobs() if (j.label, j.name) == (line, dataset)]
+    assert (job.runs[0].key, job.runs[-1].key) == GOLDEN[plan, line, dataset]
+
+
+PLANS = {
+    "table1": "table1",
+    "ablation": "table1",
+    "validation": "table1",
+    "cpu": "methods",
+    "zinc": "zinc",
+    "synthetic": "synthetic",
+}
+RUNS = {
+    "table1": 6140, "ablation": 1000, "validation": 6140, "cpu": 360, "zinc": 120, "synthetic": 24,
+}  # fmt: skip
+
+
+def by_method(counts: Iterable[tuple[str, str, int]]) -> dict[tuple[str, str], list[int]]:
+    """How many runs each line of a method on a set has, of those that have some."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for method, dataset, count in counts:
+        if count:
+            found[method, dataset].append(count)
+    return {which: sorted(numbers) for which, numbers in found.items()}
+
+
+def shown_runs(found: Any) -> list[tuple[str, str, int]]:
+    """(method, set, runs) of each cell of a table in JSON; one that knows ratios and objectives
+    has a cell for each metric, all of the same runs."""
+    if isinstance(found, dict):
+        return [(cell["method"], cell["dataset"], cell["runs"]) for cell in found["cells"]]
+    lines: dict[tuple[object, ...], set[int]] = defaultdict(set)
+    for cell in found:
+        which = (cell["label"], cell["ratio"], cell["objective"])
+        lines[cell["method"], cell["dataset"], *which].add(cell["seeds"])
+    return [(str(key[0]), str(key[1]), count) for key, counts in lines.items() for count in counts]
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_dry_run_and_the_table_count_the_same_runs(
+    plan: str, gmpool_cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = (plan, "--store", RESULTS / PLANS[plan])
+    planned = gmpool_cli("run", *words, "--dry-run", "--json", "--device", "cpu")
+    assert planned.code == 0, planned.err
+    dry = json.loads(planned.out)
+    assert dry["recorded"] == RUNS[plan]
+    counted = [(cell["method"], cell["dataset"], cell["recorded"]) for cell in dry["cells"]]
+    made = gmpool_cli("table", *words, "--json")
+    assert made.code == 0, made.err
+    shown = json.loads(made.out)
+    assert by_method(shown_runs(shown)) == by_method(counted)
+    if isinstance(shown, dict):  # whose cells are those of the plan, by the labels of its lines
+        cells = {(cell["line"], cell["dataset"]): cell["runs"] for cell in shown["cells"]}
+        expected = {(cell["line"], cell["dataset"]): cell["recorded"] for cell in dry["cells"]}
+        assert cells == expected
+        text = gmpool_cli("table", *words, "--format", "csv").out
+        listed = {
+            (r["line"], r["dataset"]): int(r["runs"]) for r in csv.DictReader(io.StringIO(text))
+        }
+        assert listed == expected
+
+
+TABLES = {
+    "table1/table1.md": "table1",
+    "table1/ablation.md": "ablation",
+    "methods/table.md": "cpu",
+    "zinc/table.md": "zinc",
+    "synthetic/table.md": "synthetic",
+}
+
+
+@pytest.mark.parametrize("path", TABLES)
+def test_a_recorded_table_is_what_its_command_prints(
+    path: str, gmpool_cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = RESULTS / path
+    plan = TABLES[path]
+    said = gmpool_cli("table", plan, "--store", written.parent, "--format", "markdown")
+    assert said.code == 0, said.err
+    assert said.out == written.read_text(encoding="utf-8")
