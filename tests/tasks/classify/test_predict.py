@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import torch
 from small_sets import MODEL, TEN_MOLECULES, classes, with_labels
+from trainings import as_set
 
 from gmpool.data import from_smiles
 from gmpool.tasks.classify.model import GraphModel
@@ -37,7 +38,7 @@ def test_probability_of_yes_for_each_task() -> None:
 def test_regression_is_in_label_units() -> None:
     graphs = with_labels(100 + torch.arange(24.0).unsqueeze(1), "regression")
     model = GraphModel(DataShape.of(graphs), MODEL).eval()
-    model.fit_target_scale(graphs.y)
+    model.begin(as_set(graphs), torch.arange(24))
     with torch.no_grad():
         out = model(graphs.batch(range(24)))[0]
     expected = out * graphs.y.std(correction=0) + graphs.y.mean()

@@ -7,7 +7,6 @@ import torch
 from graphs import Batch, random_batch
 from torch import Tensor
 
-from gmpool.config import AutoencoderConfig
 from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
 from gmpool.ops.segment import Segments
@@ -19,6 +18,7 @@ from gmpool.tasks.reconstruct.compress import (
     compression_options,
     make_compression,
 )
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig
 
 SIZES = [5, 1, 8, 0, 3]
 K, D = 3, 6

@@ -9,12 +9,12 @@ import torch
 from small_graphs import atoms, points
 from torch.nn import functional as F
 
-from gmpool.config import AutoencoderConfig
 from gmpool.data import GraphBatch, PackedGraphs
 from gmpool.data.pack import pack
 from gmpool.errors import UserError
 from gmpool.tasks.reconstruct.compress import COMPRESSIONS
 from gmpool.tasks.reconstruct.model import Autoencoder, metric_name
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig
 from gmpool.tasks.shape import DataShape
 
 SMALL = AutoencoderConfig(hidden_dim=8, ratio=0.5)
@@ -67,15 +67,16 @@ def test_categories_are_learned_by_cross_entropy_and_numbers_by_squares() -> Non
         out, losses = model(batch)
         assert out.shape == (batch.num_nodes, graphs.num_features)
         assert losses == {}
-        assert metric_name(graphs, "x") == name
-        assert metric_name(graphs, "a") == "error_a"
-        loss = model.loss(out, model.labels(batch))
+        assert metric_name(model.shape, "x") == name
+        assert metric_name(model.shape, "a") == "error_a"
+        loss = model.distance(out, model.labels(batch))
         if name == "accuracy":
             assert batch.node_cat is not None
             expected = F.cross_entropy(out, batch.node_cat[:, 0])
         else:
             expected = F.mse_loss(out, batch.x)
         torch.testing.assert_close(loss, expected)
+        torch.testing.assert_close(model.loss(batch, *model.phases), expected)
 
 
 def test_the_objective_a_is_the_mean_over_graphs() -> None:
@@ -84,7 +85,7 @@ def test_the_objective_a_is_the_mean_over_graphs() -> None:
     out, _ = model(batch)
     errors = model.reconstruct(batch).adjacency_errors
     torch.testing.assert_close(out[:, 0], errors)
-    torch.testing.assert_close(model.loss(out, model.labels(batch)), errors.mean())
+    torch.testing.assert_close(model.distance(out, model.labels(batch)), errors.mean())
 
 
 @pytest.mark.parametrize("method", ["diffpool", "mincut"])
@@ -132,7 +133,7 @@ def test_one_molecule_can_be_learned_by_heart() -> None:
     assert not torch.equal(out.argmax(1), types)
     while steps < 1500 and not torch.equal(out.argmax(1), types):
         optimizer.zero_grad()
-        model.loss(out, model.labels(batch)).backward()
+        model.distance(out, model.labels(batch)).backward()
         optimizer.step()
         steps, out = steps + 1, model(batch)[0]
     assert torch.equal(out.argmax(1), types)

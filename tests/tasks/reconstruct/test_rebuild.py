@@ -9,11 +9,11 @@ import torch
 from small_graphs import atoms, points
 from torch.nn import functional as F
 
-from gmpool.config import AutoencoderConfig
 from gmpool.data import GraphBatch
 from gmpool.tasks.reconstruct.compress import COMPRESSIONS
 from gmpool.tasks.reconstruct.model import Autoencoder
 from gmpool.tasks.reconstruct.rebuild import rebuild
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig
 from gmpool.tasks.shape import DataShape
 
 SMALL = AutoencoderConfig(hidden_dim=8, ratio=0.5)

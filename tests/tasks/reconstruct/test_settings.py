@@ -1,35 +1,41 @@
-"""The published settings of reconstructions, and which graphs they are for."""
+"""The published settings of reconstructions, and the user's over them."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
-from small_graphs import points
 
-from gmpool.config import AutoencoderConfig, ReconstructTrainConfig
-from gmpool.data import Dataset
+from gmpool.data import Card
 from gmpool.errors import UserError
 from gmpool.tasks.reconstruct.compress import COMPRESSIONS
-from gmpool.tasks.reconstruct.data import reconstruct_data, reconstruct_split
-from gmpool.tasks.reconstruct.settings import reconstruct_settings
+from gmpool.tasks.reconstruct.settings import AutoencoderConfig, ReconstructTrainConfig
+from gmpool.tasks.task import TASKS
+
+
+def settings(
+    method: str, options: dict[str, Any], *, one_graph: bool
+) -> tuple[AutoencoderConfig, ReconstructTrainConfig]:
+    """As the task does it."""
+    card = Card("a set", "d", ("s",), graphs=1 if one_graph else 100, nodes=100)
+    return TASKS["reconstruct"].settings(card, method, options)
 
 
 @pytest.mark.parametrize("method", COMPRESSIONS)
 def test_the_published_settings(method: str) -> None:
-    model, train = reconstruct_settings(method, {}, one_graph=False)
+    model, train = settings(method, {}, one_graph=False)
     assert model == AutoencoderConfig(method=method)
     assert train == ReconstructTrainConfig()
     assert (train.lr, train.weight_decay, train.clip_norm) == (5e-3, 0.0, None)
     assert (train.batch_size, train.epochs, train.patience) == (128, 500, 50)
-    model, train = reconstruct_settings(method, {}, one_graph=True)
+    model, train = settings(method, {}, one_graph=True)
     assert model.pool == ({"layer_norm": True} if method == "gmt" else {})
     assert (train.batch_size, train.epochs, train.patience) == (1, 10_000, 1000)
 
 
 def test_the_users_options_come_last() -> None:
     options = {"layer_norm": "false", "ratio": "0.1", "lr": "1e-3", "pool.conv": "gin"}
-    model, train = reconstruct_settings("gmt", options, one_graph=True)
+    model, train = settings("gmt", options, one_graph=True)
     assert model.pool == {"layer_norm": False, "conv": "gin"}
     assert (model.ratio, train.lr) == (0.1, 1e-3)
 
@@ -49,32 +55,4 @@ def test_the_users_options_come_last() -> None:
 )
 def test_a_wrong_option_is_named(method: str, options: dict, text: str) -> None:
     with pytest.raises(UserError, match=text):
-        reconstruct_settings(method, options, one_graph=False)
-
-
-def test_where_graphs_come_from(tmp_path: Path) -> None:
-    ring = reconstruct_data("ring", parameters={"n": 10})
-    assert ring.graphs.num_nodes == 10
-    table = tmp_path / "own.csv"
-    table.write_text("smiles\nCCO\nCC\nCN\nC=O\n")
-    own = reconstruct_data(str(table))
-    assert own.graphs.node_type_names
-    assert reconstruct_split(own).train.numel() == 2
-    with pytest.raises(UserError, match="n is for a graph that is made on the spot"):
-        reconstruct_data(str(table), parameters={"n": 3})
-    with pytest.raises(UserError, match="smiles_column is for a table"):
-        reconstruct_data("ring", table={"smiles_column": "s"})
-    with pytest.raises(UserError, match="unknown graph 'rign'"):
-        reconstruct_data("rign")
-    with pytest.raises(UserError, match="no such file"):
-        reconstruct_data(str(tmp_path / "none.safetensors"))
-
-
-def test_the_split_of_a_set_without_one() -> None:
-    one = Dataset("one", points(1), (), None)
-    split = reconstruct_split(one)
-    assert split.train.tolist() == split.valid.tolist() == split.test.tolist() == [0]
-    with pytest.raises(UserError, match="has 2 graphs, too few"):
-        reconstruct_split(Dataset("two", points(2), (), None))
-    many = reconstruct_split(Dataset("many", points(20), (), None))
-    assert [len(part) for part in (many.train, many.valid, many.test)] == [16, 2, 2]
+        settings(method, options, one_graph=False)

@@ -5,21 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gmpool.tasks.kernel.svm import Machine, WLSubtreeSVM
 from networkx.generators.atlas import graph_atlas_g
 
 from gmpool.data import from_networkx, load
 from gmpool.errors import UserError
 from gmpool.graph.colours import colour_counts
-from gmpool.pool import METHODS, method_options
+from gmpool.tasks.wl_kernel.svm import Machine, WLSubtreeSVM
 
 ATLAS = from_networkx(graph_atlas_g()[:200], without_features="constant")
 COUNTS = colour_counts(ATLAS, 3)
 
 
-def test_it_is_a_kernel_method_with_two_options() -> None:
-    assert METHODS["wl-svm"].architecture == "kernel"
-    assert method_options("wl-svm") == {"iterations": 5, "normalise": True}
+def test_iterations_are_counted_from_zero() -> None:
     with pytest.raises(UserError, match="iterations must not be negative, got -1"):
         WLSubtreeSVM(iterations=-1)
 
