@@ -1,123 +1,94 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from gmpool.config import AUTHORS, ModelConfig, TrainConfig, configure
-from gmpool.data import CATALOGUE, Dataset
-from gmpool.engine.cross_validate import Job
+from gmpool.config import TrainConfig, assemble, check_training
 from gmpool.errors import UserError
 from gmpool.options import parse_value
-from gmpool.pool import method_options
 
 
-def configured(dataset: str = "MUTAG", method: str = "gmt", /, **options: Any):
-    """As a job does it; the names of options may hold a dot."""
-    data = Dataset(dataset, graphs=None, folds=(None,), metric="accuracy")
-    job = Job.make(data, method, folds=1, seeds=1, options=options)
-    return job.model, job.train
+@dataclass(frozen=True)
+class Model:
+    method: str = "some"
+    width: int = 128
+    conv: str = "gcn"
+    pool: Mapping[str, Any] = field(default_factory=dict)
 
 
-def test_the_authors_settings_of_mutag() -> None:
-    model, train = configured()
-    assert model == ModelConfig(
-        method="gmt", hidden_dim=128, pool={"num_heads": 4, "layer_norm": True}
-    )
-    assert train == TrainConfig(
-        batch_size=128, lr=5e-4, weight_decay=1e-4, epochs=500, patience=50, warmup_epochs=50,
-        clip_norm=1.0, select_by="loss",
-    )  # fmt: skip
+@dataclass(frozen=True)
+class LongTraining(TrainConfig):
+    epochs: int = 10_000
+    pauses: int = 0
 
 
-def test_molecules_train_all_epochs_and_test_the_best_metric() -> None:
-    model, train = configured("ogbg-molhiv")
-    assert (train.patience, train.select_by, train.lr, train.batch_size) == (
-        None, "metric", 1e-3, 512,
-    )  # fmt: skip
-    assert model.pool == {"num_heads": 4}
+POOL = {"heads": "int", "conv": "str | None", "ratio": "float"}
 
 
-def test_every_set_with_labels_has_settings_that_every_method_accepts() -> None:
-    assert set(AUTHORS) == {name for name, entry in CATALOGUE.items() if entry.outputs}
-    for name in AUTHORS:
-        assert configured(name)[0].pool["num_heads"] >= 1
-        assert configured(name, "mean")[0].pool == {}, "options of GMT are not given to others"
+def assembled(**settings: Any) -> tuple[Model, LongTraining]:
+    return assemble(Model(), LongTraining(), settings, POOL)
 
 
-def test_own_data_has_settings_too() -> None:
-    model, train = configured("mine")
-    assert (train.lr, model.pool) == (1e-3, {"num_heads": 2, "layer_norm": True})
-
-
-def test_the_users_options_come_last_and_have_the_declared_type() -> None:
-    model, train = configured(
-        **{"lr": "1", "patience": "none", "hidden_dim": "64", "num_heads": "2", "pool.conv": "none",
-           "conv": "gin", "ratio": "1", "layer_norm": "false"}
-    )  # fmt: skip
-    assert (train.lr, train.patience) == (1.0, None)
+def test_each_setting_goes_where_its_name_is_known() -> None:
+    model, train = assembled(lr="1", patience="none", pauses="2", width="64", heads="3", ratio="1")
+    assert train == LongTraining(lr=1.0, patience=None, pauses=2)
     assert isinstance(train.lr, float)
-    assert (model.hidden_dim, model.conv) == (64, "gin")
-    pool = {"num_heads": 2, "layer_norm": False, "conv": None, "ratio": 1.0}
-    assert model.pool == pool
+    assert model == Model(width=64, pool={"heads": 3, "ratio": 1.0})
     assert isinstance(model.pool["ratio"], float)
 
 
-def test_the_prefix_reaches_an_option_that_the_encoder_has_too() -> None:
-    model, _ = configured(**{"dropout": 0.25, "pool.dropout": 0.125})
-    assert (model.dropout, model.pool["dropout"]) == (0.25, 0.125)
+def test_without_settings_all_is_as_it_was() -> None:
+    assert assembled() == (Model(), LongTraining())
+
+
+def test_the_prefix_reaches_an_option_that_the_model_has_too() -> None:
+    model, _ = assembled(**{"conv": "gin", "pool.conv": "none", "pool.heads": "2"})
+    assert (model.conv, model.pool) == ("gin", {"conv": None, "heads": 2})
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("pause", r"unknown option 'pause'; did you mean 'pauses'\? \(known: .*batch_size"),
+        (
+            "pool.head",
+            r"unknown option of some 'head'; did you mean 'heads'\? \(known: conv, heads",
+        ),
+        ("method", "unknown option 'method'"),
+        ("pool", "unknown option 'pool'"),
+    ],
+)
+def test_an_unknown_setting_is_an_error(key: str, text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        assembled(**{key: 1})
 
 
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
-        ("epoch", "3", r"unknown option 'epoch'; did you mean 'epochs'\? \(known: .*batch_size"),
-        ("pool.num_head", "3", r"unknown option of gmt 'num_head'; did you mean 'num_heads'"),
-        ("method", "mean", "unknown option 'method'"),
-        ("epochs", "1.5", "option epochs takes a whole number, got 1.5"),
-        ("epochs", "many", "option epochs takes a whole number, got 'many'"),
-        ("epochs", "none", "option epochs takes a whole number, got None"),
-        ("epochs", "true", "option epochs takes a whole number, got True"),
-        ("lr", "fast", "option lr takes a number, got 'fast'"),
-        ("select_by", "3", "option select_by takes a word, got 3"),
-        ("num_heads", "none", "option num_heads takes a whole number, got None"),
-        ("num_seeds", "abc", "option num_seeds takes a whole number, got 'abc'"),
-        ("layer_norm", "5", "option layer_norm takes true or false, got 5"),
-        ("epochs", "0", "option epochs must be at least 1, got 0"),
-        ("patience", "0", "option patience must be at least 1, got 0"),
-        ("hidden_dim", "1", "option hidden_dim must be at least 2, got 1"),
-        ("warmup_epochs", "-1", "option warmup_epochs must be at least 0, got -1"),
-        ("lr", "0", "option lr must be positive, got 0.0"),
-        ("lr", "nan", "option lr must be positive, got nan"),
-        ("clip_norm", "-1", "option clip_norm must be positive, got -1.0"),
-        ("weight_decay", "-1", "option weight_decay must not be negative, got -1.0"),
-        ("weight_decay", "nan", "option weight_decay must not be negative, got nan"),
-        ("dropout", "1", r"option dropout must lie in \[0, 1\), got 1.0"),
+        ("batch_size", 0, "option batch_size must be at least 1, got 0"),
+        ("epochs", 0, "option epochs must be at least 1, got 0"),
+        ("patience", 0, "option patience must be at least 1, got 0"),
+        ("warmup_epochs", -1, "option warmup_epochs must be at least 0, got -1"),
+        ("lr", 0.0, "option lr must be positive, got 0.0"),
+        ("lr", float("nan"), "option lr must be positive, got nan"),
+        ("clip_norm", -1.0, "option clip_norm must be positive, got -1.0"),
+        ("weight_decay", -1.0, "option weight_decay must not be negative, got -1.0"),
         ("select_by", "los", "unknown select_by 'los'; did you mean 'loss'"),
-        ("conv", "gat", r"unknown convolution 'gat' \(known: gcn, gin\)"),
     ],
 )
-def test_a_wrong_option_is_named_with_its_value(key: str, value: str, text: str) -> None:
+def test_a_training_that_makes_no_sense_is_refused(key: str, value: object, text: str) -> None:
     with pytest.raises(UserError, match=text):
-        configured(**{key: value})
+        check_training(replace(TrainConfig(), **{key: value}))
+    with pytest.raises(UserError, match=text):
+        assembled(**{key: value})
 
 
-def test_known_options_are_listed_once() -> None:
-    with pytest.raises(UserError) as error:
-        configured(**{"no such": 1})
-    names = str(error.value).partition("(known: ")[2].rstrip(")").split(", ")
-    assert names == sorted(set(names))
-    assert {"lr", "dropout", "num_heads"} <= set(names)
-
-
-def test_an_option_of_another_method_is_unknown() -> None:
-    with pytest.raises(UserError, match="unknown option 'num_heads'"):
-        configured("MUTAG", "mean", num_heads=2)
-
-
-def test_names_alone_suffice_to_configure() -> None:
-    model, _ = configure("DD", "gmt", method_options("gmt"), {"num_seeds": "3"})
-    assert model.pool == {"num_heads": 4, "num_seeds": 3}
+def test_what_may_be_left_out_of_a_training() -> None:
+    check_training(TrainConfig(patience=None, clip_norm=None, warmup_epochs=0, weight_decay=0.0))
 
 
 @pytest.mark.parametrize(

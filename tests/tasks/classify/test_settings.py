@@ -1,0 +1,127 @@
+"""The published settings of a classification, and a user's over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gmpool.config import TrainConfig
+from gmpool.data import CATALOGUE, Card
+from gmpool.errors import UserError
+from gmpool.tasks.classify.settings import AUTHORS, ModelConfig
+from gmpool.tasks.task import TASKS, task_of
+
+
+def configured(
+    dataset: str = "MUTAG", method: str = "gmt", /, **options: Any
+) -> tuple[ModelConfig, TrainConfig]:
+    """As a job does it, of whose set the card suffices; the names of options may hold a dot."""
+    card = Card(dataset, digest="", split_digests=("",), graphs=1, nodes=1)
+    model, train = TASKS["classify"].settings(card, method, options)
+    return model, train
+
+
+def test_the_authors_settings_of_mutag() -> None:
+    model, train = configured()
+    assert model == ModelConfig(
+        method="gmt", hidden_dim=128, pool={"num_heads": 4, "layer_norm": True}
+    )
+    assert train == TrainConfig(
+        batch_size=128, lr=5e-4, weight_decay=1e-4, epochs=500, patience=50, warmup_epochs=50,
+        clip_norm=1.0, select_by="loss",
+    )  # fmt: skip
+
+
+def test_molecules_train_all_epochs_and_test_the_best_metric() -> None:
+    model, train = configured("ogbg-molhiv")
+    assert (train.patience, train.select_by, train.lr, train.batch_size) == (
+        None, "metric", 1e-3, 512,
+    )  # fmt: skip
+    assert model.pool == {"num_heads": 4}
+
+
+def test_every_set_with_labels_has_settings_that_every_method_accepts() -> None:
+    assert set(AUTHORS) == {name for name, entry in CATALOGUE.items() if entry.outputs}
+    for name in AUTHORS:
+        assert configured(name)[0].pool["num_heads"] >= 1
+        assert configured(name, "mean")[0].pool == {}, "options of GMT are not given to others"
+
+
+def test_own_data_has_settings_too() -> None:
+    model, train = configured("mine")
+    assert (train.lr, model.pool) == (1e-3, {"num_heads": 2, "layer_norm": True})
+
+
+def test_the_users_options_come_last_and_have_the_declared_type() -> None:
+    model, train = configured(
+        **{"lr": "1", "patience": "none", "hidden_dim": "64", "num_heads": "2", "pool.conv": "none",
+           "conv": "gin", "ratio": "1", "layer_norm": "false"}
+    )  # fmt: skip
+    assert (train.lr, train.patience) == (1.0, None)
+    assert isinstance(train.lr, float)
+    assert (model.hidden_dim, model.conv) == (64, "gin")
+    pool = {"num_heads": 2, "layer_norm": False, "conv": None, "ratio": 1.0}
+    assert model.pool == pool
+    assert isinstance(model.pool["ratio"], float)
+
+
+def test_the_prefix_reaches_an_option_that_the_encoder_has_too() -> None:
+    model, _ = configured(**{"dropout": 0.25, "pool.dropout": 0.125})
+    assert (model.dropout, model.pool["dropout"]) == (0.25, 0.125)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("epoch", "3", r"unknown option 'epoch'; did you mean 'epochs'\? \(known: .*batch_size"),
+        ("pool.num_head", "3", r"unknown option of gmt 'num_head'; did you mean 'num_heads'"),
+        ("method", "mean", "unknown option 'method'"),
+        ("epochs", "1.5", "option epochs takes a whole number, got 1.5"),
+        ("epochs", "many", "option epochs takes a whole number, got 'many'"),
+        ("epochs", "none", "option epochs takes a whole number, got None"),
+        ("epochs", "true", "option epochs takes a whole number, got True"),
+        ("lr", "fast", "option lr takes a number, got 'fast'"),
+        ("select_by", "3", "option select_by takes a word, got 3"),
+        ("num_heads", "none", "option num_heads takes a whole number, got None"),
+        ("num_seeds", "abc", "option num_seeds takes a whole number, got 'abc'"),
+        ("layer_norm", "5", "option layer_norm takes true or false, got 5"),
+        ("epochs", "0", "option epochs must be at least 1, got 0"),
+        ("patience", "0", "option patience must be at least 1, got 0"),
+        ("hidden_dim", "1", "option hidden_dim must be at least 2, got 1"),
+        ("warmup_epochs", "-1", "option warmup_epochs must be at least 0, got -1"),
+        ("lr", "0", "option lr must be positive, got 0.0"),
+        ("lr", "nan", "option lr must be positive, got nan"),
+        ("clip_norm", "-1", "option clip_norm must be positive, got -1.0"),
+        ("weight_decay", "-1", "option weight_decay must not be negative, got -1.0"),
+        ("weight_decay", "nan", "option weight_decay must not be negative, got nan"),
+        ("dropout", "1", r"option dropout must lie in \[0, 1\), got 1.0"),
+        ("select_by", "los", "unknown select_by 'los'; did you mean 'loss'"),
+        ("conv", "gat", r"unknown convolution 'gat' \(known: gcn, gin\)"),
+    ],
+)
+def test_a_wrong_option_is_named_with_its_value(key: str, value: str, text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        configured(**{key: value})
+
+
+def test_known_options_are_listed_once() -> None:
+    with pytest.raises(UserError) as error:
+        configured(**{"no such": 1})
+    names = str(error.value).partition("(known: ")[2].rstrip(")").split(", ")
+    assert names == sorted(set(names))
+    assert {"lr", "dropout", "num_heads"} <= set(names)
+
+
+def test_an_option_of_another_method_is_unknown() -> None:
+    with pytest.raises(UserError, match="unknown option 'num_heads'"):
+        configured("MUTAG", "mean", num_heads=2)
+
+
+def test_every_method_of_the_family_has_settings() -> None:
+    """Those of the kernel, which is no network, are checked as the others are."""
+    card = Card("MUTAG", digest="", split_digests=("",), graphs=1, nodes=1)
+    model, train = task_of("classify", "wl-svm").settings(card, "wl-svm", {})
+    assert (model, train) == (ModelConfig(method="wl-svm"), TrainConfig())
+    with pytest.raises(UserError, match="option lr is for networks, and wl-svm is none"):
+        task_of("classify", "wl-svm").settings(card, "wl-svm", {"lr": 0.1})
