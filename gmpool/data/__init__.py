@@ -1,50 +1,32 @@
 """Graphs and where they come from: PackedGraphs, batches, splits, and one file per source."""
 
-from gmpool.data.batch import CSR, GraphBatch
-from gmpool.data.dataset import Dataset
-from gmpool.data.epoch_batches import epoch_batches
-from gmpool.data.load import load
-from gmpool.data.packed import PackedGraphs
-from gmpool.data.source import SOURCES, Source
-from gmpool.data.sources.catalogue import CATALOGUE, Card, Entry, card, dataset_names
-from gmpool.data.sources.generated import generate, generator_names
-from gmpool.data.sources.molecules import from_smiles
-from gmpool.data.sources.networkx_graphs import from_networkx, to_networkx
-from gmpool.data.sources.packed_file import load_packed, save
-from gmpool.data.sources.pyg import from_pyg, to_pyg
-from gmpool.data.sources.table import load_table, read_csv
-from gmpool.data.sources.tu import read_tu
-from gmpool.data.splits import Split, from_column, random_split, stratified_folds, ten_folds
-
-__all__ = [
-    "CATALOGUE",
-    "CSR",
-    "SOURCES",
-    "Card",
-    "Dataset",
-    "Entry",
-    "GraphBatch",
-    "PackedGraphs",
-    "Source",
-    "Split",
-    "card",
-    "dataset_names",
-    "epoch_batches",
-    "from_column",
-    "from_networkx",
-    "from_pyg",
-    "from_smiles",
-    "generate",
-    "generator_names",
-    "load",
-    "load_packed",
-    "load_table",
-    "random_split",
-    "read_csv",
-    "read_tu",
-    "save",
-    "stratified_folds",
-    "ten_folds",
-    "to_networkx",
-    "to_pyg",
-]
+from gmpool.data.batch import CSR as CSR
+from gmpool.data.batch import GraphBatch as GraphBatch
+from gmpool.data.dataset import Dataset as Dataset
+from gmpool.data.epoch_batches import epoch_batches as epoch_batches
+from gmpool.data.packed import PackedGraphs as PackedGraphs
+from gmpool.data.source import SOURCES as SOURCES
+from gmpool.data.source import Source as Source
+from gmpool.data.source import load as load
+from gmpool.data.sources.catalogue import CATALOGUE as CATALOGUE
+from gmpool.data.sources.catalogue import Card as Card
+from gmpool.data.sources.catalogue import Entry as Entry
+from gmpool.data.sources.catalogue import card as card
+from gmpool.data.sources.catalogue import dataset_names as dataset_names
+from gmpool.data.sources.generated import generate as generate
+from gmpool.data.sources.generated import generator_names as generator_names
+from gmpool.data.sources.molecules import from_smiles as from_smiles
+from gmpool.data.sources.networkx_graphs import from_networkx as from_networkx
+from gmpool.data.sources.networkx_graphs import to_networkx as to_networkx
+from gmpool.data.sources.packed_file import load_packed as load_packed
+from gmpool.data.sources.packed_file import save as save
+from gmpool.data.sources.pyg import from_pyg as from_pyg
+from gmpool.data.sources.pyg import to_pyg as to_pyg
+from gmpool.data.sources.table import load_table as load_table
+from gmpool.data.sources.table import read_csv as read_csv
+from gmpool.data.sources.tu import read_tu as read_tu
+from gmpool.data.splits import Split as Split
+from gmpool.data.splits import from_column as from_column
+from gmpool.data.splits import random_split as random_split
+from gmpool.data.splits import stratified_folds as stratified_folds
+from gmpool.data.splits import ten_folds as ten_folds

@@ -139,13 +139,7 @@ class GraphBatch:
     def graph(self) -> CSR:
         """The adjacency as it is. A transpose moves no entry out of its graph, so the same
         positions serve both ways."""
-        graphs, entries = self.graphs, self._edges
-        rowptr, col, weight = self._gather(graphs.rows, entries)
-        back = graphs.reversed_rows
-        perm = _shifted(back.perm, entries, self._begin(entries.ptr))
-        if graphs.symmetric:
-            return CSR(rowptr, col, weight, rowptr, col, weight, perm)
-        return CSR(rowptr, col, weight, *self._gather(back, entries), perm)
+        return self._matrix(self.graphs.rows, self.graphs.reversed_rows, self._edges)
 
     @cached_property
     def gcn(self) -> CSR:
@@ -153,13 +147,8 @@ class GraphBatch:
 
         In a symmetric set nobody needs ``t_perm``, and it is None.
         """
-        graphs, entries = self.graphs, self._gcn_entries
-        rowptr, col, weight = self._gather(graphs.gcn_rows, entries)
-        if graphs.symmetric:
-            return CSR(rowptr, col, weight, rowptr, col, weight, None)
-        back = graphs.gcn_reversed_rows
-        perm = _shifted(back.perm, entries, self._begin(entries.ptr))
-        return CSR(rowptr, col, weight, *self._gather(back, entries), perm)
+        back = None if self.graphs.symmetric else self.graphs.gcn_reversed_rows
+        return self._matrix(self.graphs.gcn_rows, back, self._gcn_entries)
 
     # -- positions in the set -------------------------------------------------------------------
 
@@ -203,6 +192,14 @@ class GraphBatch:
         shift = first - ptr[:-1]  # [B]
         where = _positions(shift, counts, int(ptr[-1]), rows.col.numel())  # [E]
         return _Entries(where, counts, ptr, shift)
+
+    def _matrix(self, rows: Rows, back: Rows | None, entries: _Entries) -> CSR:
+        """``back`` is the transpose of ``rows``; None where nobody needs to know its order."""
+        forward = self._gather(rows, entries)
+        perm = None if back is None else _shifted(back.perm, entries, self._begin(entries.ptr))
+        if back is None or self.graphs.symmetric:
+            return CSR(*forward, *forward, perm)
+        return CSR(*forward, *self._gather(back, entries), perm)
 
     def _gather(self, rows: Rows, entries: _Entries) -> tuple[Tensor, Tensor, Tensor | None]:
         """rowptr [N+1], col [E] and weight [E] of the batch."""

@@ -65,14 +65,12 @@ class _Group(GraphBatch):
         found = []
         for k, (a, b) in enumerate(pairwise(ends)):
             rows = slice(self.node_ends[k], self.node_ends[k + 1] + 1)
-            weight = None if csr.weight is None else csr.weight[a:b]
-            perm = None if csr.t_perm is None else csr.t_perm[a:b]
-            forward = (csr.rowptr[rows] - a, csr.col[a:b], weight)
-            if csr.t_col is csr.col:
-                found.append(CSR(*forward, *forward, perm))
-                continue
-            t_weight = None if csr.t_weight is None else csr.t_weight[a:b]
-            back = (csr.t_rowptr[rows] - a, csr.t_col[a:b], t_weight)
+            weight, t_weight, perm = (
+                None if t is None else t[a:b] for t in (csr.weight, csr.t_weight, csr.t_perm)
+            )
+            forward = back = (csr.rowptr[rows] - a, csr.col[a:b], weight)
+            if csr.t_col is not csr.col:
+                back = (csr.t_rowptr[rows] - a, csr.t_col[a:b], t_weight)
             found.append(CSR(*forward, *back, perm))
         return found
 

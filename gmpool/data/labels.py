@@ -21,15 +21,20 @@ def infer_task(values: NDArray[np.float64]) -> Task:
     All values 0 or 1: "binary". One column without gaps whose values are exactly 0..C-1 or 1..C,
     C at most 20: "multiclass". Anything else: "regression".
     """
-    if np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
-        return "binary"
-    if values.shape[1] == 1 and not np.isnan(values).any():
+    task = answers_or_numbers(values)
+    if task == "regression" and values.shape[1] == 1 and not np.isnan(values).any():
         found = np.unique(values)
         from_zero = np.array_equal(found, np.arange(len(found)))
         from_one = np.array_equal(found, np.arange(1, len(found) + 1))
         if len(found) <= MAX_CLASSES and (from_zero or from_one):
             return "multiclass"
-    return "regression"
+    return task
+
+
+def answers_or_numbers(values: NDArray[np.float64]) -> Task:
+    """All values 0, 1 or NaN: "binary"; else "regression"."""
+    answers = np.isin(values[~np.isnan(values)], (0.0, 1.0)).all()
+    return "binary" if answers else "regression"
 
 
 def check_task(task: str | None) -> None:

@@ -29,20 +29,12 @@ class PackedGraphs(PackedConstants):
     def select(self, ids: Ids) -> PackedGraphs:
         """The subset ``ids`` as a set of its own; class names and feature widths stay."""
         part = self.batch(ids)
-        per_node = {"node_cat": self.node_cat, "node_float": self.node_float}
-        per_edge = {
-            "col": self.col,
-            "edge_cat": self.edge_cat,
-            "edge_float": self.edge_float,
-            "edge_weight": self.edge_weight,
-        }
-        kept: dict[str, Any] = {
-            "node_ptr": part.ptr,
-            "row_ptr": part.graph.rowptr.long(),
-            "y": part.y,
-        }
-        for index, group in ((part.node_ids, per_node), (part.edge_ids, per_edge)):
-            kept |= {k: v.index_select(0, index) for k, v in group.items() if v is not None}
+        kept: dict[str, Any] = {}
+        for name, values in self.tensors().items():
+            index = part.node_ids if name.startswith("node") else part.edge_ids
+            if name not in ("node_ptr", "row_ptr", "y"):
+                kept[name] = values.index_select(0, index)
+        kept |= {"node_ptr": part.ptr, "row_ptr": part.graph.rowptr.long(), "y": part.y}
         if self.graph_names is not None:
             kept["graph_names"] = tuple(self.graph_names[i] for i in part.ids.tolist())
         return replace(self, **kept)
@@ -67,3 +59,31 @@ class PackedGraphs(PackedConstants):
         """Raises DataError for the first thing that cannot be right; returns the set itself."""
         validity.check(self)
         return self
+
+
+def with_categories(
+    graphs: PackedGraphs, sizes: tuple[int, ...], starts: tuple[int, ...]
+) -> PackedGraphs:
+    """The same nodes with their categories numbered as in another set, such as a model's.
+
+    sizes, starts: that set's cat_sizes and cat_starts. A TU folder counts its node labels from the
+    smallest it has, so that the same label can have other numbers in a new folder. A value that
+    the other set does not have is an error.
+    """
+    if (sizes, starts) == (graphs.cat_sizes, graphs.cat_starts) or graphs.node_cat is None:
+        return graphs
+    zeros = (0,) * len(sizes)
+    mine = torch.tensor(graphs.cat_starts or zeros, device=graphs.device)
+    theirs = torch.tensor(starts or zeros, device=graphs.device)
+    cat = graphs.node_cat.long() + mine - theirs  # [N, C]
+    bad = (cat < 0) | (cat >= torch.tensor(sizes, device=graphs.device))
+    if bool(bad.any()):
+        node, column = bad.nonzero()[0].tolist()
+        first = int(theirs[column])
+        value, last = int(cat[node, column]) + first, first + sizes[column] - 1
+        raise DataError(
+            f"{graphs.name}: node {node + 1} has category {value} in column {column + 1}, which "
+            f"the model has not seen (it knows {first} … {last}); train on data that has it"
+        )
+    small = cat.to(small_int(max(sizes) - 1))
+    return replace(graphs, node_cat=small, cat_sizes=sizes, cat_starts=starts)

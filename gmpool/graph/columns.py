@@ -1,4 +1,4 @@
-"""Node features as blocks of columns, some of them propagated already.
+"""Node features as blocks of columns, some of them propagated already, or as one category each.
 
 With jumping knowledge the pooling sees H = [H_1, …, H_L] and graph attention needs Z = ÂH. But
 H_{l+1} = ReLU(ÂH_l W + b): message passing has computed ÂH_1 … ÂH_{L-1} on its way, and only ÂH_L
@@ -49,3 +49,20 @@ class Columns:
 def plain(x: Tensor | Columns) -> Tensor:
     """[N, D], whichever way the columns came."""
     return x.x if isinstance(x, Columns) else x
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """X with a single 1 in each row. Its product with a matrix is a choice of the matrix's rows."""
+
+    categories: Tensor  # int64 [N]: the column of each row's 1
+    width: int  # F
+
+    @property
+    def dense(self) -> Tensor:
+        """float32 [N, F]"""
+        return torch.nn.functional.one_hot(self.categories, self.width).to(torch.float32)
+
+    def linear(self, weight: Tensor) -> Tensor:
+        """X Wᵀ. weight [D, F] -> [N, D]"""
+        return weight.t().contiguous().index_select(0, self.categories)

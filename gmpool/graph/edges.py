@@ -1,7 +1,8 @@
-"""What a layer is given of edges, and the edges that a user passes."""
+"""What a layer is given of edges, the edges that a user passes, and those that a pooling made."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import torch
@@ -9,9 +10,10 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.graph.coarse_edges import CoarseEdges
-from gmpool.graph.matrices import BitMatrix, SparseMatrix
+from gmpool.graph.matrices import BitMatrix, ScaledMatrix, SparseMatrix
 from gmpool.ops.matrix import Matrix
 from gmpool.ops.segment import Segments, segment_sum
+from gmpool.ops.sparse import Pattern
 
 
 class Bonds(NamedTuple):
@@ -34,60 +36,48 @@ class AnyEdges(Protocol):
     @property
     def dtype(self) -> torch.dtype:
         """Of weights that are made here."""
-        ...
 
     @property
     def plain(self) -> Matrix:
         """A, with the edge weights where there are any."""
-        ...
 
     @property
     def gcn(self) -> Matrix:
         """D^-1/2 (A + I) D^-1/2."""
-        ...
 
     @property
     def entries(self) -> SparseMatrix:
         """A once more, for who must know where its entries are."""
-        ...
 
     @property
     def order(self) -> Tensor | None:
         """Which edge each entry is; None: they come in the same order. [E]"""
-        ...
 
     @property
     def edge_index(self) -> Tensor:
         """[2, E]: sources and targets, as in PyG."""
-        ...
 
     @property
     def edge_weight(self) -> Tensor | None:
         """[E]"""
-        ...
 
     @property
     def edge_attr(self) -> Tensor | None:
         """[E, F]"""
-        ...
 
     @property
     def bonds(self) -> Bonds | None:
         """The kinds of A's entries, where they are known."""
-        ...
 
     @property
     def gcn_bonds(self) -> Bonds | None:
         """The kinds of Â's entries, where they are known."""
-        ...
 
     def squared_sum(self, segments: Segments) -> Tensor:
         """Σ A_ij² of each graph. [B]"""
-        ...
 
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
         """The graphs A' = Cᵀ A C. c [N, K]"""
-        ...
 
 
 class Edges:
@@ -201,3 +191,56 @@ def gcn_edges(
     degree = torch.zeros(num_nodes, dtype=w.dtype, device=device).index_add(0, both[1], w)
     scale = torch.where(degree > 0, degree.clamp(min=torch.finfo(w.dtype).tiny).rsqrt(), 0.0)
     return both, scale.index_select(0, both[0]) * w * scale.index_select(0, both[1])
+
+
+class DerivedEdges:
+    """Edges of which the sparse matrix is known already, sorted by target."""
+
+    order: Tensor | None = None
+    bonds = gcn_bonds = None
+
+    def __init__(
+        self, entries: SparseMatrix, *, dtype: torch.dtype, edge_attr: Tensor | None = None
+    ) -> None:
+        """edge_attr: a row for each entry. [E, F]"""
+        self.entries, self.dtype, self.edge_attr = entries, dtype, edge_attr
+
+    @property
+    def num_nodes(self) -> int:
+        return self.entries.num_rows
+
+    @property
+    def plain(self) -> SparseMatrix:
+        return self.entries
+
+    @cached_property
+    def gcn(self) -> ScaledMatrix:
+        return ScaledMatrix.of(self.entries, self.dtype)
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        return self.entries.edge_index
+
+    @property
+    def edge_weight(self) -> Tensor | None:
+        return self.entries.weight
+
+    def squared_sum(self, segments: Segments) -> Tensor:
+        return squared_sum(self.plain, segments, self.dtype)
+
+    def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
+        return CoarseEdges.of(self.plain, c, segments)
+
+
+def incidence(edges: AnyEdges) -> tuple[Pattern, Pattern]:
+    """(the E × N matrix that gives each edge the row of its source, the N × E matrix that sums the
+    rows of edges into their targets)"""
+    p, order, (source, target) = edges.entries.pattern, edges.order, edges.edge_index
+    assert p.to_t is not None
+    place = torch.arange(source.shape[0] + 1, device=p.col.device)
+    by_source = p.to_t if order is None else order.index_select(0, p.to_t)
+    by_target = place[:-1] if order is None else order
+    return (
+        Pattern(place, source, p.t_rowptr, by_source),
+        Pattern(p.rowptr, by_target, place, target),
+    )

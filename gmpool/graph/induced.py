@@ -8,8 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gmpool.graph.derived_edges import DerivedEdges
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph.edges import AnyEdges, DerivedEdges
 from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.row_ids import inverse, row_ids
 from gmpool.ops.segment import Segments

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, WrongType, unknown
-from gmpool.graph.columns import Columns, plain
+from gmpool.graph.columns import Columns, OneHot, plain
 from gmpool.graph.edges import AnyEdges
-from gmpool.graph.one_hot import OneHot
 from gmpool.graph.reads import KINDS, reads_of
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError
-from gmpool.graph.edges import AnyEdges
-from gmpool.graph.incidence import incidence
+from gmpool.graph.edges import AnyEdges, incidence
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops import choice

@@ -12,7 +12,6 @@ class Matrix(Protocol):
 
     def matmul(self, x: Tensor) -> Tensor:
         """[N, D] -> [N, D]"""
-        ...
 
     @property
     def transposed(self) -> Matrix: ...
@@ -20,4 +19,3 @@ class Matrix(Protocol):
     @property
     def learns(self) -> bool:
         """Whether its entries have a gradient."""
-        ...

@@ -12,10 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.graph.cluster_product import cluster_product, rows_of
-from gmpool.graph.derived_edges import DerivedEdges
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph.edges import AnyEdges, DerivedEdges
 from gmpool.graph.matrices import SparseMatrix
-from gmpool.graph.self_loops import with_loops
+from gmpool.graph.neighbourhoods import with_loops
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.neighbour_max import neighbour_max
 from gmpool.ops.segment import Segments

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.graph.derived_edges import DerivedEdges
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph.edges import AnyEdges, DerivedEdges
 from gmpool.graph.merged import image
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.matching import contract

@@ -34,6 +34,7 @@ class GMTMethod(Method):
     """
 
     architecture = "global"
+    takes_columns = True
     rebuilds = frozenset({"x", "a"})
 
     def __init__(
@@ -84,15 +85,5 @@ class GMTMethod(Method):
             **chosen,
         )
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | AnyEdges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_weight: Tensor | None = None,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Pooled:
-        given = {"edge_weight": edge_weight, "edge_attr": edge_attr}
-        return Pooled(self.readout(x, edge_index, batch, batch_size, **given))
+    def pool(self, x: Tensor | Columns, edges: AnyEdges, segments: Segments) -> Pooled:
+        return Pooled(self.readout(x, edges, segments))

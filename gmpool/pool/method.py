@@ -109,6 +109,8 @@ class Method(KeepsOptions):
     breaks: ClassVar[Mapping[str, str]] = {}
     """Laws that it cannot keep by its nature, and why: "order" (of nodes and edges)."""
     out_dim: int
+    takes_columns: ClassVar[bool] = False
+    """Whether `pool` is given blocks of columns (`gmpool.graph.columns`) as they come."""
     rows_per_graph: int | None = None
     """K, the rows that each graph is pooled to, where the method fixes their number."""
 
@@ -132,13 +134,17 @@ class Method(KeepsOptions):
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
         batch_size: int | None = None,
+        **more: Any,
     ) -> Pooled:
-        """x [N, D], edge_index [2, E], batch [N]; or Edges and Segments made before."""
+        """x [N, D], edge_index [2, E], batch [N]; or Edges and Segments made before.
+
+        more: what the `pool` of a method takes beside them.
+        """
         refuse_unread(self, edge_attr)
-        x = plain(x)
+        rows: Any = x if self.takes_columns else plain(x)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
         edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
-        return self.pool(x, edges, segments)
+        return self.pool(rows, edges, segments, **more)
 
     def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         """What the method does with the nodes x [N, D] of a batch."""

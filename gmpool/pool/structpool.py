@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
 from gmpool.graph.edges import AnyEdges
-from gmpool.graph.within_hops import reach
+from gmpool.graph.neighbourhoods import reach
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_gather, segment_sum

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gmpool.data import PackedGraphs
-from gmpool.data.categories import with_categories
+from gmpool.data.packed import with_categories
 from gmpool.errors import CheckpointError, DataError
 from gmpool.pool.method import GraphSizes
 

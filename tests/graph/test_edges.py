@@ -9,7 +9,8 @@ from torch import Tensor
 
 from gmpool.errors import UserError
 from gmpool.graph import AnyEdges, Edges
-from gmpool.graph.edges import gcn_edges
+from gmpool.graph.edges import DerivedEdges, gcn_edges, incidence
+from gmpool.ops.sparse import spmm
 
 MEMBERS = sorted(name for name in vars(AnyEdges) if not name.startswith("_"))
 LISTED = [name for name in EVERY if name != "fixed batch of bits"]
@@ -145,3 +146,39 @@ def test_what_a_user_passes() -> None:
         Edges.of(torch.zeros(3, 2, dtype=torch.long), 2, torch.float32)
     with pytest.raises(UserError, match=r"edge_weight must have one entry per edge, shape \(2,\)"):
         Edges.of(edge_index, 2, torch.float32, edge_weight=torch.ones(3))
+
+
+def test_entries_are_the_edges() -> None:
+    loose = from_edge_index(weighted=True).edges
+    attr = torch.arange(loose.edge_index.shape[1])[:, None]
+    edges = DerivedEdges(loose.entries, dtype=loose.dtype, edge_attr=attr[loose.order])
+    assert edges.plain is edges.entries is loose.entries
+    assert edges.num_nodes == loose.num_nodes
+    assert torch.equal(edges.edge_index, loose.edge_index[:, edges.edge_attr[:, 0]])
+    assert torch.equal(edges.edge_weight, loose.edge_weight[edges.edge_attr[:, 0]])
+
+
+def test_scaling_is_what_the_weights_of_a_list_are() -> None:
+    for weighted in (False, True):
+        loose = from_edge_index(weighted=weighted).edges
+        x = torch.randn(10, 3, dtype=torch.float64)
+        scaled = DerivedEdges(loose.entries, dtype=loose.dtype).gcn
+        torch.testing.assert_close(scaled.matmul(x), loose.gcn.matmul(x))
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if "bits" not in name])
+def test_incidence_is_the_matrix_in_two_steps(name: str) -> None:
+    torch.manual_seed(0)
+    case = EVERY[name]()
+    edges, n = case.edges, len(case.a)
+    from_source, to_target = incidence(edges)
+    x = torch.randn(edges.num_nodes, 2, dtype=case.a.dtype, requires_grad=True)
+    of_edges = spmm(from_source, x)
+    assert torch.equal(of_edges, x.index_select(0, edges.edge_index[0]))
+    if edges.edge_weight is not None:
+        of_edges = of_edges * edges.edge_weight[:, None].to(x.dtype)
+    y = spmm(to_target, of_edges)
+    torch.testing.assert_close(y[:n], case.a @ x[:n])
+    probe = torch.randn_like(y)
+    (grad,) = torch.autograd.grad(y, x, probe)
+    torch.testing.assert_close(grad[:n], case.a.t() @ probe[:n])

@@ -13,8 +13,7 @@ from gmpool.data.fixed_batch import Bounds, FixedBatch, FixedBatches
 from gmpool.data.pack import pack
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.graph.coarse_edges import CoarseEdges
-from gmpool.graph.derived_edges import DerivedEdges
-from gmpool.graph.edges import AnyEdges, Edges
+from gmpool.graph.edges import AnyEdges, DerivedEdges, Edges
 from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.segment import Segments
 from gmpool.pool.haarpool.method import HaarPool

@@ -7,7 +7,7 @@ import torch
 from graphs import random_batch
 
 from gmpool.graph.matrices import SparseMatrix
-from gmpool.graph.self_loops import with_loops
+from gmpool.graph.neighbourhoods import with_loops
 from gmpool.ops.neighbour_max import neighbour_max, neighbour_max_reference
 from gmpool.ops.sparse import Pattern
 

@@ -13,7 +13,7 @@ from gmpool.data.source import SOURCES, Source
 from gmpool.data.sources.atom_types import ZINC_TYPES, AtomTypePacker
 from gmpool.data.sources.catalogue import CATALOGUE, dataset_names
 from gmpool.data.sources.find_file import find, missing, sha256, wrong_checksum
-from gmpool.data.sources.packed_cache import Packed, packed_once
+from gmpool.data.sources.packed_file import Packed, packed_once
 from gmpool.data.sources.table import read_csv
 from gmpool.data.splits import random_split
 

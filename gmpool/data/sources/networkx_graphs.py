@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gmpool.data.labels import check_task, class_fields, label_fields
+from gmpool.data.labels import answers_or_numbers, check_task, class_fields, label_fields
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.packed_fields import Task
@@ -157,9 +157,7 @@ def _labels(
         ) from error
     whole = all(np.asarray(v).dtype.kind in "iub" and np.ndim(v) == 0 for v in values)
     if task is None:
-        known = table[~np.isnan(table)]
-        task = "binary" if np.isin(known, (0.0, 1.0)).all() else "regression"
-        task = "multiclass" if whole else task
+        task = "multiclass" if whole else answers_or_numbers(table)
     return label_fields(table, tuple(f"y{i}" for i in range(table.shape[1])), task, name)
 
 

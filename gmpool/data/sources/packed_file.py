@@ -1,8 +1,11 @@
-"""PackedGraphs on disk: one safetensors file with a checksum, memory-mapped when read."""
+"""PackedGraphs on disk: one safetensors file with a checksum, memory-mapped when read; and
+what was packed before from the same source, in the user's cache."""
 
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,10 +17,13 @@ from gmpool.atomic_files import PathLike, replacing
 from gmpool.data.dataset import Dataset
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.source import SOURCES, Source
+from gmpool.data.sources.find_file import cache_dir
 from gmpool.data.splits import Split
 from gmpool.errors import DataError
 
+_log = logging.getLogger(__name__)
 FORMAT = "gmpool-packed-2"
+Packed = tuple[PackedGraphs, Split | None]
 _PARTS = ("train", "valid", "test")
 
 
@@ -39,7 +45,7 @@ def save(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> No
         raise DataError(f"cannot write {path}: {error}") from error
 
 
-def read(path: PathLike, verify: bool = True) -> tuple[PackedGraphs, Split | None]:
+def read(path: PathLike, verify: bool = True) -> Packed:
     """The set and its split. Memory-maps what ``save`` made; ``verify`` recomputes the digest and
     checks the content.
     """
@@ -80,7 +86,7 @@ def load_packed(path: PathLike, verify: bool = True) -> PackedGraphs:
     return read(path, verify)[0]
 
 
-def _rebuild(tensors: dict[str, Tensor], meta: dict[str, Any]) -> tuple[PackedGraphs, Split | None]:
+def _rebuild(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Packed:
     if "graph_names" in tensors:
         meta["graph_names"] = json.loads(tensors.pop("graph_names").numpy().tobytes())
     parts = {part: tensors.pop(f"split.{part}", None) for part in _PARTS}
@@ -98,6 +104,25 @@ def _rebuild(tensors: dict[str, Tensor], meta: dict[str, Any]) -> tuple[PackedGr
 
 def _from_text(text: str) -> Tensor:
     return torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
+
+
+def packed_once(name: str, source: str, make: Callable[[], Packed]) -> Packed:
+    """What ``make`` gives, or gave before for the same ``source``, the digest of a file.
+
+    A damaged file in the cache, or one that cannot be written, costs time and not the result.
+    """
+    path = cache_dir() / FORMAT / f"{name}-{source[:16]}.safetensors"
+    if path.exists():
+        try:
+            return read(path)
+        except DataError as error:
+            _log.warning("packing again: %s", error)
+    made = make()
+    try:
+        save(made[0], path, made[1])
+    except DataError as error:
+        _log.warning("not cached: %s", error)
+    return made
 
 
 def _load(path: str, root: PathLike | None) -> Dataset:

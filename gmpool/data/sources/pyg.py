@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from gmpool.data.labels import check_task, label_fields
+from gmpool.data.labels import answers_or_numbers, check_task, label_fields
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.packed_fields import Task
@@ -140,19 +139,16 @@ def _labels(
     y = torch.stack(values)  # [G, T]
     names = tuple(task_names or (f"y{i}" for i in range(y.size(1))))
     if y.is_floating_point() or task in ("binary", "regression") or y.size(1) > 1:
-        guess = task
+        table = y.double().numpy()
         if task is None and y.is_floating_point():
-            known = y[~y.isnan()]
-            guess = "binary" if bool(((known == 0) | (known == 1)).all()) else "regression"
-        return label_fields(y.double().numpy().astype(np.float64), names, guess, name)
+            task = answers_or_numbers(table)
+        return label_fields(table, names, task, name)
     if int(y.min()) < 0:
         bad = int((y < 0).any(1).nonzero()[0])
         raise _fail(bad, "y", f"class {int(y[bad])} is negative")
     classes = tuple(str(c) for c in range(int(y.max()) + 1))
-    return {"y": y.long().reshape(-1), "task": "multiclass"} | {
-        "class_names": classes,
-        "task_names": names,
-    }
+    y = y.long().reshape(-1)
+    return {"y": y, "task": "multiclass", "class_names": classes, "task_names": names}
 
 
 def to_pyg(graphs: PackedGraphs, *, one_hot: bool = True) -> list[Data]:
@@ -167,26 +163,20 @@ def to_pyg(graphs: PackedGraphs, *, one_hot: bool = True) -> list[Data]:
     if not one_hot and floats:
         raise DataError(f"{graphs.name}: one_hot=False needs a set without numeric features")
     whole = graphs.batch(range(graphs.num_graphs))
-    fields: dict[str, Tensor | None] = {
-        "x": (whole.x if graphs.num_features else None) if one_hot else whole.node_cat
-    }
-    edge_fields: dict[str, Tensor | None] = {
-        "edge_attr": whole.edge_attr if one_hot else whole.edge_cat,
-        "edge_weight": whole.edge_weight,
-    }
+    x = whole.x if graphs.num_features else None
     nodes, edges = graphs.node_ptr.tolist(), graphs.rows.edge_ptr.tolist()
+    fields = (
+        ("x", x if one_hot else whole.node_cat, nodes),
+        ("edge_attr", whole.edge_attr if one_hot else whole.edge_cat, edges),
+        ("edge_weight", whole.edge_weight, edges),
+    )
     listed = []
     for g in range(graphs.num_graphs):
-        at, to = slice(nodes[g], nodes[g + 1]), slice(edges[g], edges[g + 1])
-        data = Data(
-            edge_index=whole.edge_index[:, to] - nodes[g], num_nodes=nodes[g + 1] - nodes[g]
-        )
-        for field, value in fields.items():
+        index = whole.edge_index[:, edges[g] : edges[g + 1]] - nodes[g]
+        data = Data(edge_index=index, num_nodes=nodes[g + 1] - nodes[g])
+        for field, value, ptr in fields:
             if value is not None:
-                data[field] = value[at]
-        for field, value in edge_fields.items():
-            if value is not None:
-                data[field] = value[to]
+                data[field] = value[ptr[g] : ptr[g + 1]]
         if graphs.y is not None:
             data.y = graphs.y[g : g + 1]
         listed.append(data)

@@ -91,16 +91,9 @@ def read_csv(
 
 
 def load_table(
-    path: PathLike,
-    *,
-    smiles_column: str | None = None,
-    label_columns: Sequence[str] | None = None,
-    task: Task | None = None,
-    split_column: str | None = None,
-    skip_bad_rows: bool = False,
-    atoms: Literal["features", "types"] = "features",
+    path: PathLike, *, atoms: Literal["features", "types"] = "features", **columns: Any
 ) -> Dataset:
-    """A user's table; options as in :func:`read_csv`.
+    """A user's table; ``columns`` are the options of :func:`read_csv`.
 
     Without a split column there is one random split, 80/10/10, always the same. ``atoms="types"``
     makes a set like ZINC, whose atom types are the target: one category per atom, named in
@@ -109,17 +102,9 @@ def load_table(
     if atoms not in ("features", "types"):
         raise unknown("kind of atoms", atoms, ("features", "types"))
     types = atoms == "types"
-    if types and label_columns is None:
-        label_columns = ()
-    graphs, split, skipped = read_csv(
-        path,
-        smiles_column,
-        label_columns,
-        task,
-        split_column,
-        skip_bad_rows,
-        AtomTypePacker() if types else None,
-    )
+    if types and columns.get("label_columns") is None:
+        columns["label_columns"] = ()
+    graphs, split, skipped = read_csv(path, packer=AtomTypePacker() if types else None, **columns)
     if split is None and (types or graphs.y is not None) and graphs.num_graphs >= 3:
         split = random_split(graphs.num_graphs)
     return Dataset.of(graphs, None if split is None else (split,), tuple(skipped))

@@ -19,7 +19,7 @@ from gmpool.data.sources.find_file import (
     sha256,
     wrong_checksum,
 )
-from gmpool.data.sources.packed_cache import packed_once
+from gmpool.data.sources.packed_file import packed_once
 from gmpool.data.sources.triangles import read_triangles
 from gmpool.data.sources.tu import read_tu
 from gmpool.data.splits import published_folds, ten_folds

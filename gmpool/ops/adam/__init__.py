@@ -1,6 +1,6 @@
 """Adam for R replicas at once."""
 
 from gmpool.ops.adam.operator import adam_step
-from gmpool.ops.adam.pace import Pace
+from gmpool.ops.adam.pytorch import Pace
 
 __all__ = ["Pace", "adam_step"]

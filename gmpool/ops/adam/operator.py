@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gmpool.ops.adam.pace import Pace
-from gmpool.ops.adam.pytorch import update_by_row
+from gmpool.ops.adam.pytorch import Pace, update_by_row
 from gmpool.ops.choice import serving
 
 

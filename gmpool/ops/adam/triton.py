@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gmpool.ops.adam.pace import EPS, Pace
+from gmpool.ops.adam.pytorch import EPS, Pace
 from gmpool.ops.kernel_parts.launch import on_device
 
 BLOCK = 2048

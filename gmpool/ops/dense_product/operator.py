@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gmpool.ops.choice import serving
-from gmpool.ops.dense_product.dense_graphs import DenseGraphs
+from gmpool.ops.dense_product.reference import DenseGraphs
 from gmpool.ops.replicas import flat, lead, union_ptr
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gmpool.ops.dense_product.dense_graphs import DenseGraphs
-from gmpool.ops.dense_product.reference import dense_product_reference
+from gmpool.ops.dense_product.reference import DenseGraphs, dense_product_reference
 from gmpool.ops.wide import wide
 
 

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from gmpool.ops.dense_product.dense_graphs import DenseGraphs
-
 WORD = 32  # bits
+
+
+@dataclass(frozen=True)
+class DenseGraphs:
+    """B graphs of a set, one after the other; their bits are those of the set.
+
+    ids [B]: their numbers in the set. ptr [B+1]: where the nodes of each begin. A graph may have
+    more nodes here than in the set: those are made up, and have no edges, not even to themselves.
+    words, word_ptr, node_ptr: see `gmpool.data.adjacency_bits`.
+    """
+
+    ids: Tensor
+    ptr: Tensor
+    words: Tensor
+    word_ptr: Tensor
+    node_ptr: Tensor
 
 
 def dense_product_reference(graphs: DenseGraphs, x: Tensor, scale: Tensor | None = None) -> Tensor:

@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from gmpool.ops import choice
-from gmpool.ops.dense_product.dense_graphs import DenseGraphs
+from gmpool.ops.dense_product.reference import DenseGraphs
 from gmpool.ops.kernel_parts.launch import on_device, precision, rowwise
 from gmpool.ops.replicas import once
 

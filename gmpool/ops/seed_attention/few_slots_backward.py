@@ -1,6 +1,6 @@
 """Seed attention over seeds on the GPU, for few slots, backward: ∂z, ∂M and ∂c by a warp a program.
 
-See few_slots_parts.py for how, and tiles_backward.py for what.
+See few_slots_forward.py for how, and tiles_backward.py for what.
 """
 
 # Triton reads a kernel's annotations itself, and is an optional package without types. It knows
@@ -24,9 +24,8 @@ from gmpool.ops.kernel_parts.chunks import (
     place_of,
 )
 from gmpool.ops.kernel_parts.launch import on_device
-from gmpool.ops.seed_attention.call import Call, Gradients
-from gmpool.ops.seed_attention.cuts import FewSlots
-from gmpool.ops.seed_attention.few_slots_parts import (
+from gmpool.ops.seed_attention.choice import Call, FewSlots, Gradients
+from gmpool.ops.seed_attention.few_slots_forward import (
     LAUNCH,
     LOADED,
     Pieces,

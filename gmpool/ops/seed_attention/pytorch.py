@@ -10,8 +10,7 @@ from torch import Tensor
 
 from gmpool.ops.grouped import match, spread
 from gmpool.ops.grouped.operator import collect_blocks, match_blocks, spread_blocks
-from gmpool.ops.seed_attention.call import Call, Gradients, Kept
-from gmpool.ops.seed_attention.choice import lse_rows
+from gmpool.ops.seed_attention.choice import Call, Gradients, Kept, lse_rows
 from gmpool.ops.seed_attention.softmax import mass_of, seed_softmax, softmax_backward
 from gmpool.ops.segment import segment_gather
 from gmpool.ops.wide import wide

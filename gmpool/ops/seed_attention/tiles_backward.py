@@ -19,9 +19,8 @@ from torch import Tensor
 
 from gmpool.ops.kernel_parts.chunks import chunk_at, first_chunk, graph_at, last_chunk, merge_sums
 from gmpool.ops.kernel_parts.launch import on_device, precision, rowwise
-from gmpool.ops.seed_attention.call import Call, Gradients, Kept
-from gmpool.ops.seed_attention.cuts import Tiles
-from gmpool.ops.seed_attention.tiles_parts import (
+from gmpool.ops.seed_attention.choice import Call, Gradients, Kept, Tiles
+from gmpool.ops.seed_attention.tiles_forward import (
     graph_tile,
     head_sums,
     launch_of,

@@ -8,8 +8,7 @@ import gmpool.ops.seed_attention.few_slots_backward as few_slots_backward
 import gmpool.ops.seed_attention.few_slots_forward as few_slots_forward
 import gmpool.ops.seed_attention.tiles_backward as tiles_backward
 import gmpool.ops.seed_attention.tiles_forward as tiles_forward
-from gmpool.ops.seed_attention.call import Call, Gradients, Kept
-from gmpool.ops.seed_attention.choice import FEW_SLOTS
+from gmpool.ops.seed_attention.choice import FEW_SLOTS, Call, Gradients, Kept
 
 
 def forward(call: Call, want_a: bool) -> list[Tensor]:

@@ -7,8 +7,8 @@ batches of coarse graphs and of bases come by the same index arithmetic as batch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,8 +23,7 @@ from gmpool.pool.haarpool.bases import Basis, extended_basis, top_basis
 from gmpool.pool.haarpool.clustering import clusterings
 
 
-@dataclass(frozen=True, eq=False)
-class Level:
+class Level(NamedTuple):
     """What a pooling of a set's N nodes to N' clusters needs.
 
     cluster: the cluster of each node, counted inside its graph. small integer [N]
@@ -42,13 +41,10 @@ class Level:
     basis: PackedGraphs | None
 
     def to(self, device: torch.device | str) -> Level:
-        return Level(
-            self.cluster.to(device),
-            self.members.to(device),
-            self.counts.to(device),
-            self.graphs.to(device),
-            None if self.basis is None else self.basis.to(device),
-        )
+        def moved(part: Any) -> Any:
+            return None if part is None else part.to(device)
+
+        return Level(*map(moved, self))
 
 
 Chain = tuple[Level, ...]

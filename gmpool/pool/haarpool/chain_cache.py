@@ -1,6 +1,7 @@
 """Clusterings of a set in the user's cache: minutes of work for a set that is used again and again.
+In a process it is clustered once, not in every batch.
 
-They are kept as categorical columns of a set that has the same nodes and no edges.
+In files they are kept as categorical columns of a set that has the same nodes and no edges.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from gmpool.pool.haarpool.chain import Chain, cluster_table, make_chain
 _log = logging.getLogger(__name__)
 FORMAT = "gmpool-chain-2"
 WORTH_A_FILE_S = 1.0  # what is clustered in less time is clustered again
+MOST = 8  # chains that are kept in memory, those used last
+
+_made: dict[tuple[str, int, torch.device], Chain] = {}
 
 
 def cached_chain(graphs: PackedConstants, levels: int) -> Chain:
@@ -79,3 +83,21 @@ def _write(path: Path, graphs: PackedConstants, table: Ints) -> None:
         save(clusters, path)
     except DataError as error:
         _log.warning("not cached: %s", error)
+
+
+def chain_of(graphs: PackedConstants, levels: int) -> Chain:
+    """The chain of a set, where the set lies; its copies on other devices share what was made."""
+    home, here = ((graphs.digest, levels, d) for d in (torch.device("cpu"), graphs.device))
+    if here not in _made:
+        chain = _made.get(home) or _remember(home, cached_chain(graphs, levels))
+        if here != home:
+            _remember(here, tuple(level.to(graphs.device) for level in chain))
+    return _made[here]
+
+
+def _remember(key: tuple[str, int, torch.device], chain: Chain) -> Chain:
+    """In place of the oldest, where there are many."""
+    if len(_made) == MOST:
+        del _made[next(iter(_made))]
+    _made[key] = chain
+    return chain

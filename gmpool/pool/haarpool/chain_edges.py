@@ -16,7 +16,7 @@ from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
 from gmpool.pool.haarpool.chain import Chain, make_chain
-from gmpool.pool.haarpool.chain_memory import chain_of
+from gmpool.pool.haarpool.chain_cache import chain_of
 
 
 class ChainEdges(BatchEdges):

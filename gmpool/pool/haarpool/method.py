@@ -18,9 +18,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import AnyEdges, Edges
-from gmpool.nn.conv import refuse_unread
+from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import spmm
 from gmpool.pool.haarpool.chain_edges import chain_step
@@ -44,16 +42,8 @@ class HaarPool(Method):
         super().__init__()
         self.out_dim = in_dim
 
-    def forward(
-        self,
-        x: Tensor | Columns,
-        edge_index: Tensor | AnyEdges,
-        batch: Tensor | Segments | None = None,
-        *,
-        edge_weight: Tensor | None = None,
-        edge_attr: Tensor | None = None,
-        batch_size: int | None = None,
-        levels: int | None = None,
+    def pool(
+        self, x: Tensor, edges: AnyEdges, segments: Segments, levels: int | None = None
     ) -> Pooled:
         """x [N, D] -> Pooled with x [N', D] and the graph of the clusters
 
@@ -61,10 +51,6 @@ class HaarPool(Method):
         where nobody says. The edges that are returned know what is left of their chain, so that
         the next pooling, given these edges, goes on along it.
         """
-        refuse_unread(self, edge_attr)
-        x = plain(x)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         step = chain_step(edges, segments, levels)
         # An empty graph has one empty cluster at the last level.
         scale = step.counts.clamp(min=1).to(x.dtype).rsqrt()[:, None]

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from gmpool.data.fixed_batch import FixedBatch
 from gmpool.errors import UserError, unknown
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.columns import OneHot
 from gmpool.graph.edges import AnyEdges
-from gmpool.graph.one_hot import OneHot
 from gmpool.nn.conv import GCNConv
 from gmpool.nn.encoder import Encoder
 from gmpool.ops.segment import Segments

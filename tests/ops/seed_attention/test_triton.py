@@ -27,7 +27,7 @@ from gmpool.ops.seed_attention import (
     seed_attention,
     seed_attention_through,
 )
-from gmpool.ops.seed_attention.call import Call
+from gmpool.ops.seed_attention.choice import Call
 from gmpool.ops.seed_attention.reference import seed_attention_reference
 from gmpool.ops.segment import Segments
 
