@@ -55,10 +55,13 @@ class Executor(Protocol):
 
 
 def outcome(job: Job, run: Run, trained: Trained | UserError, device: str) -> Outcome:
-    """With the row of a run that came to its end."""
+    """With the row of a run that came to its end, where its task has nothing against it."""
     if isinstance(trained, UserError):
         return job, run, trained
-    return job, run, Done(trained, finished_row(job, run, trained, device))
+    try:
+        return job, run, Done(trained, finished_row(job, run, trained, device))
+    except UserError as error:
+        return job, run, error
 
 
 def train_one(

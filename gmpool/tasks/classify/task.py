@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gmpool.config import TrainConfig
-from gmpool.data import CATALOGUE, Card, Dataset, load, load_table
+from gmpool.data import CATALOGUE, Card, Dataset, Split, load, load_table
 from gmpool.data.dataset import METRICS
 from gmpool.data.sources.table import SUFFIXES
 from gmpool.errors import UserError
@@ -62,6 +62,10 @@ class Classify(GraphTask):
             dataset = load(source, root)
         require_folds(dataset)
         return dataset
+
+    def splits(self, dataset: Dataset) -> Sequence[Split]:
+        require_folds(dataset)
+        return dataset.folds
 
     def card(self, name: str) -> Card | None:
         found = super().card(name)

@@ -82,7 +82,10 @@ class Reconstruct(GraphTask):
         return self.open(text) if text in PAPER_GRAPHS else super().own(text, folder)
 
     def splits(self, dataset: Dataset) -> Sequence[Split]:
-        return (reconstruct_split(dataset),)
+        split = reconstruct_split(dataset)
+        if not len(split.test):
+            raise UserError(f"the test part of the split of {dataset.name} is empty")
+        return (split,)
 
     def methods(self) -> Sequence[str]:
         return COMPRESSIONS
@@ -114,8 +117,6 @@ class Reconstruct(GraphTask):
         """Both errors, whatever was learned; of atom types what was predicted, and what that is
         worth to a chemist where RDKit is installed."""
         graphs, ids = dataset.graphs, split.test
-        if not len(ids):
-            raise UserError(f"the test part of the split of {dataset.name} is empty")
         made = rebuild(model, graphs.to(device), ids)
         if not model.shape.is_one_category:
             return {"scores": made.scores}
