@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 # GMT and mean pooling on MUTAG, ten folds, beside the paper's numbers. One thread: batches are so
 # small that a second one gains little, and loses much on a machine that is busy otherwise.
 run: $(STAMP)
-	$(BIN)/gmpool train MUTAG --method gmt --method mean --folds 10 --seeds 1 --device cpu --workers auto --store runs --report report/mutag.html
+	$(BIN)/gmpool train MUTAG --method gmt --method mean --folds 10 --seeds 1 --device cpu --workers auto --store runs --out report/mutag.html
 
 test: lint
 	$(BIN)/python -m pytest -n 2
