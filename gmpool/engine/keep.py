@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +13,6 @@ from gmpool.engine.executors.executor import Done
 from gmpool.engine.job import Job, Run
 from gmpool.errors import UserError
 from gmpool.record import Row
-from gmpool.tasks.trainable import Trainable
 
 
 class Keep(Protocol):
@@ -55,17 +55,36 @@ class KeepBest:
             _save(job, done, self.folder)
 
 
+@dataclass(frozen=True)
+class KeepBoth:
+    """For two who keep models."""
+
+    first: Keep
+    second: Keep
+
+    def wants(self, run: Run) -> bool:
+        return self.first.wants(run) or self.second.wants(run)
+
+    def take(self, job: Job, run: Run, done: Done) -> None:
+        self.first.take(job, run, done)
+        self.second.take(job, run, done)
+
+
+def require_weights(jobs: Iterable[Job]) -> None:
+    """Before anything is run for models that cannot be kept."""
+    for job in jobs:
+        if not job.task.has_weights:
+            raise UserError(
+                f"{job.model.method} has no weights to save: it compares new graphs with those it "
+                f"was trained on; train without saving, or a pooling method such as gmt"
+            )
+
+
 ABOUT = ("key", "dataset", "method", "seed", "fold", "metric", "test", "valid", "commit")
 
 
 def _save(job: Job, done: Done, folder: Path) -> None:
-    model = done.trained.model
-    if not isinstance(model, Trainable):
-        raise UserError(
-            f"{job.model.method} has no weights to save: it compares new graphs with those it "
-            f"was trained on; train without saving, or a pooling method such as gmt"
-        )
-    save_model(job.task, model, folder, about(done.row))
+    save_model(job.task, done.trained.model, folder, about(done.row))
 
 
 def about(row: Row) -> dict[str, object]:

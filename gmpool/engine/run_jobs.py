@@ -11,7 +11,7 @@ from typing import Any
 
 from gmpool.engine.executors.executor import Executor, Watcher, Work
 from gmpool.engine.job import Job, Run
-from gmpool.engine.keep import Keep
+from gmpool.engine.keep import Keep, require_weights
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.record import Row
@@ -55,6 +55,8 @@ def run_jobs(
     result. failures: takes the runs that a user's error ended, which have no row, while the others
     go on; without it the error is raised.
     """
+    if keep:
+        require_weights(jobs)
     finished = store.finished()
     work: list[Work] = []
     for job in jobs:
@@ -101,6 +103,9 @@ def run_plan(
     """Do the runs of jobs whose data are not open yet, each set opened once; what fails does not
     stop the others. A store that cannot be written ends it all: StoreError is raised.
     """
+    jobs = list(jobs)
+    if keep:
+        require_weights(jobs)
     failures: list[Failure] = []
     opened: dict[tuple[str, str], Any] = {}
     for _, together in groupby(jobs, _family if executor.joins_jobs else _program):

@@ -23,6 +23,7 @@ class WLKernel(Classify):
 
     name = "wl-kernel"
     verb = None
+    has_weights = False
 
     def methods(self) -> Sequence[str]:
         return [NAME]
