@@ -31,7 +31,7 @@ from gmpool.cli.progress import ProgressBars
 from gmpool.cli.resumable import resumable
 from gmpool.engine.checkpoint import kept_model
 from gmpool.engine.job import Job, Recorded
-from gmpool.engine.keep import Keep, KeepAll, KeepBest
+from gmpool.engine.keep import Keep, KeepAll, KeepBest, KeepBoth
 from gmpool.engine.plan import cells_of
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
@@ -126,7 +126,9 @@ def _do(
     ]
     draws = plots is not None and task.draws_models
     keep: Keep | None = KeepAll(store / "models") if keep_models or draws else None
-    keep = keep if save_model is None else KeepBest(save_model)
+    if save_model is not None:
+        best = KeepBest(save_model)
+        keep = best if keep is None else KeepBoth(keep, best)
     runs = RunStore(store)
     keys = [run.key for job in jobs for run in job.runs]
     with (
@@ -142,7 +144,8 @@ def _do(
         write(grids, form_of(out), out, title=f"{', '.join(methods)} on {chosen.name}")
     if plots is not None:
         cells, kept = cells_of(jobs, Recorded(rows)), kept_model(store / "models")
-        asked = Asked(chosen.name, chosen.name, cells, seeds, kept=kept)
+        opened = {chosen.name: chosen}
+        asked = Asked(chosen.name, chosen.name, cells, seeds, kept=kept, datasets=opened)
         save_pictures([p for grid in task.grids(asked) for p in grid.pictures], plots)
 
 

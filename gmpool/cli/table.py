@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from gmpool.cli.arguments import JsonFlag, OutOption, PlotsOption
+from gmpool.cli.console import say
 from gmpool.cli.output import form_of, save_pictures, write
 from gmpool.engine.checkpoint import kept_model
 from gmpool.engine.job import Recorded
@@ -55,6 +56,7 @@ def table(
         grids = _of_plan(what, plan, store or [], draw=plots is not None or form == "html")
         write(grids, form, out, title=plan.title)
         if plots is not None:
+            _say_what_is_missing(plan, store or [RUNS])
             save_pictures([picture for grid in grids for picture in grid.pictures], plots)
         return
     for flag, given in (("--store", store), ("--plots", plots)):
@@ -76,6 +78,15 @@ def _of_plan(what: str, plan: Plan, stores: list[Path], *, draw: bool) -> list[G
         has = "there is no run store" if missing else "no run of the plan is recorded in"
         raise UserError(f"{has} {' and '.join(map(str, missing or asked))}; {command} records some")
     return plan.task.grids(shown)
+
+
+def _say_what_is_missing(plan: Plan, stores: list[Path]) -> None:
+    models = RunStore.at(stores[0]).folder / "models"
+    if plan.task.draws_models and not models.is_dir():
+        say(
+            f"{models} is not there, so that there are no pictures of what models make; "
+            f"gmpool run … --keep-models keeps weights"
+        )
 
 
 def _of_store(path: Path, datasets: list[str], methods: list[str]) -> list[Grid]:

@@ -83,9 +83,14 @@ def load_model(folder: str | Path) -> Saved:
     return Saved(task, model, description)
 
 
-def kept_model(folder: Path) -> Callable[[Row], Any]:
-    """Finds the models that a store has kept, one folder per key; None where there is none."""
-    return lambda row: load_model(folder / row.key).model if is_saved(folder / row.key) else None
+def kept_model(folder: Path) -> Callable[[Row], Callable[[], Any] | None]:
+    """Finds the models that a store has kept, one folder per key: what loads a row's, or None."""
+
+    def find(row: Row) -> Callable[[], Any] | None:
+        saved = folder / row.key
+        return (lambda: load_model(saved).model) if is_saved(saved) else None
+
+    return find
 
 
 def _check_format(found: object, path: Path) -> None:

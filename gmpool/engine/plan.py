@@ -97,10 +97,10 @@ class Plan:
     def asked(self, recorded: Recorded, kept: Kept | None = None) -> Asked:
         """What its table is to show of the rows that are recorded."""
         cells = cells_of(self.jobs(), recorded)
-        return Asked(self.name, self.title, cells, self.seeds, self.header, kept)
+        return Asked(self.name, self.title, cells, self.seeds, self.header, kept, self.own)
 
 
-Kept = Callable[[Row], Any]
+Kept = Callable[[Row], Callable[[], Any] | None]
 
 
 def cells_of(jobs: Sequence[Job], recorded: Recorded) -> list[Cell]:

@@ -103,8 +103,11 @@ class Asked:
     seeds: int | None = None
     header: Mapping[str, Any] = field(default_factory=dict)
     """The plan's keys that the task has declared."""
-    kept: Callable[[Row], Any] | None = None
-    """The model of a run, where it was kept; else None. Without it there are no such pictures."""
+    kept: Callable[[Row], Callable[[], Any] | None] | None = None
+    """What loads the model of a run, where it was kept; else None. Without it there are no such
+    pictures."""
+    datasets: Mapping[str, Any] = field(default_factory=dict)
+    """Sets that are open, by name."""
 
     @property
     def rows(self) -> list[Row]:
@@ -127,6 +130,8 @@ class Task:
     a label says it."""
     draws_models: ClassVar[bool] = False
     """Whether its pictures want the models of runs."""
+    has_weights: ClassVar[bool] = True
+    """Whether its models can be saved."""
     at_once: ClassVar[int | None] = 1
     """How many programs of one set and method take turns on a GPU; None: all."""
     train_config: ClassVar[type[TrainConfig]] = TrainConfig
@@ -257,6 +262,5 @@ def task_of(family: str, method: str) -> Task:
     found = next((task for task in tasks if method in task.methods()), None)
     if found is None:
         known = [name for task in tasks for name in task.methods()]
-
         raise unknown("method", method, known)
     return found

@@ -68,8 +68,11 @@ class Reconstruct(GraphTask):
 
     def open(self, source: str, root: Path | None = None, **options: Any) -> Dataset:
         """parameter: of a graph that is made; the others are of a table."""
-        given = dict(text.partition("=")[::2] for text in options.pop("parameter", None) or [])
-        parameters = {key: parse_value(value) for key, value in given.items()}
+        given = [text.partition("=") for text in options.pop("parameter", None) or []]
+        for key, equals, value in given:
+            if not (key and equals):
+                raise UserError(f"--parameter takes KEY=VALUE, got {key + equals + value!r}")
+        parameters = {key: parse_value(value) for key, _, value in given}
         return reconstruct_data(source, root, parameters=parameters, table=options)
 
     def card(self, name: str) -> Card | None:
@@ -135,9 +138,12 @@ class Reconstruct(GraphTask):
         tallied = tallies(asked.rows, seeds=asked.seeds)
         made = grids(tallied, asked.rows)
         if asked.kept is not None:
-            names = dict.fromkeys(row.dataset for row in asked.rows)
-            found = {name: data for name in names if (data := named_dataset(name))}
-            drawn = pictures(asked.rows, tallied, found, asked.kept)
+            kept = {row.key: load for row in asked.rows if (load := asked.kept(row))}
+            rows = [row for row in asked.rows if row.key in kept]
+            names = dict.fromkeys(row.dataset for row in rows)
+            opened = {name: asked.datasets.get(name) or named_dataset(name) for name in names}
+            found = {name: data for name, data in opened.items() if data}
+            drawn = pictures(rows, tallied, found, lambda row: kept[row.key]())
             made[-1] = replace(made[-1], pictures=drawn)
         return made
 
