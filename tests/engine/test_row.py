@@ -1,0 +1,108 @@
+"""What is recorded of a finished run."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import torch
+from small_graphs import points
+from small_jobs import job
+from small_sets import classes, split, with_labels
+
+from gmpool.data import Dataset, Split
+from gmpool.data.splits import random_split
+from gmpool.engine import row as module
+from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Executor
+from gmpool.engine.executors.stacked import Stacked
+from gmpool.engine.job import Job
+from gmpool.engine.provenance import source_digest
+from gmpool.engine.run_jobs import run_jobs
+from gmpool.engine.store import RunStore
+
+EXECUTORS = pytest.mark.parametrize("executor", [Alone(), Stacked()], ids=str)
+
+
+@EXECUTORS
+def test_a_row_says_all_that_is_needed_later(tmp_path: Path, executor: Executor) -> None:
+    todo = job()
+    rows = run_jobs([todo], RunStore(tmp_path), executor)
+    assert len(rows) == 4
+    for row, run in zip(rows, todo.runs, strict=True):
+        assert (row.key, row.seed, row.fold) == (run.key, run.seed, run.fold)
+        assert (row.task, row.dataset, row.method, row.metric) == (
+            "classify", "shapes", "gmt", "accuracy"
+        )  # fmt: skip
+        assert row.config == todo.config
+        assert row.train["epochs"] == row.epochs == 3
+        assert {len(values) for values in row.curve.values()} == {3}
+        assert row.data_digest == todo.dataset.digest
+        assert row.split_digest == todo.split(run).digest
+        assert row.versions["torch"] == version("torch")
+        assert row.source == source_digest()
+        assert row.device.endswith("1 thread")  # as conftest.py sets it
+        assert (row.precision, row.replicas) == (
+            "float32", 4 if isinstance(executor, Stacked) else 1
+        )  # fmt: skip
+        assert 0 <= row.test <= 100
+        assert row.parameters > 0
+        json.dumps(row.to_json(), allow_nan=False)
+    assert list(RunStore(tmp_path).finished().values()) == rows
+
+
+@pytest.mark.parametrize(
+    ("metric", "task", "sign"), [("rmse", "regression", -1), ("roc_auc", "binary", 1)]
+)
+def test_selection_by_metric_knows_which_way_is_better(
+    metric: str, task: str, sign: int, tmp_path: Path
+) -> None:
+    labels = torch.tensor([[0.0], [1.0]] * 12)
+    data = Dataset("shapes", with_labels(labels, task), (random_split(24, seed=1),), metric)
+    todo = job(data=data, folds=1, seeds=1, select_by="metric")
+    (row,) = run_jobs([todo], RunStore(tmp_path), Alone())
+    assert row.metric == metric
+    assert row.more["selection_score"] == sign * row.valid
+
+
+@EXECUTORS
+def test_an_undefined_score_is_null(tmp_path: Path, executor: Executor) -> None:
+    labels, part = torch.tensor([[0.0], [1.0]] * 12), random_split(24)
+    labels[part.test] = math.nan
+    data = Dataset("shapes", with_labels(labels, "binary"), (part,), "roc_auc")
+    (row,) = run_jobs([job(data=data, folds=1, seeds=1)], RunStore(tmp_path), executor)
+    assert row.test is None
+    assert next(iter(RunStore(tmp_path))).test is None
+
+
+@EXECUTORS
+@pytest.mark.parametrize("without", ["valid", "test"])
+def test_a_part_that_is_not_there_has_no_score(
+    without: str, tmp_path: Path, executor: Executor
+) -> None:
+    parts = {"train": split().train, "valid": split().valid, "test": split().test}
+    part = Split(**{**parts, without: parts[without][:0]})
+    data = Dataset("shapes", classes(), (part,), "accuracy")
+    (row,) = run_jobs([job(data=data, folds=1, seeds=1)], RunStore(tmp_path), executor)
+    scores = {"valid": row.valid, "test": row.test}
+    assert scores.pop(without) is None
+    assert None not in scores.values()
+    if without == "valid":
+        assert row.valid_loss is row.more["selection_score"] is None
+        assert row.best_epoch == row.epochs == 3
+        assert row.curve["valid_loss"] == [None] * 3
+    assert list(RunStore(tmp_path)) == [row]
+
+
+def test_a_long_curve_is_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_POINTS", 4)
+    options = {"epochs": 10, "hidden_dim": 8, "batch_size": 8}
+    data = Dataset("small", points(), (), None)
+    todo = Job.make("reconstruct", data, "gmt", options=options)
+    (row,) = run_jobs([todo], RunStore(tmp_path), Alone())
+    assert row.epochs == 10
+    assert row.curve["every"] == 3
+    assert len(row.curve["valid_loss"]) == 4
