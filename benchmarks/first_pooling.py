@@ -22,8 +22,7 @@ from gmpool.data.pack import pack
 from gmpool.errors import UserError
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.pool import METHODS, method_options
-from gmpool.pool.method import GraphSizes
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import GraphSizes, Pooled
 
 WIDTH = 128
 CHAIN_NODES = 3000

@@ -4,7 +4,7 @@ from gmpool.data import PackedGraphs
 from gmpool.graph import Edges, Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.gmt import GraphMultisetTransformer, seeds_for
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import Pooled
 
 __version__ = "0.1.0"
 

@@ -2,12 +2,12 @@
 
 from gmpool.data.batch import CSR as CSR
 from gmpool.data.batch import GraphBatch as GraphBatch
+from gmpool.data.dataset import SOURCES as SOURCES
 from gmpool.data.dataset import Dataset as Dataset
+from gmpool.data.dataset import Source as Source
+from gmpool.data.dataset import load as load
 from gmpool.data.epoch_batches import epoch_batches as epoch_batches
 from gmpool.data.packed import PackedGraphs as PackedGraphs
-from gmpool.data.source import SOURCES as SOURCES
-from gmpool.data.source import Source as Source
-from gmpool.data.source import load as load
 from gmpool.data.sources.catalogue import CATALOGUE as CATALOGUE
 from gmpool.data.sources.catalogue import Card as Card
 from gmpool.data.sources.catalogue import Entry as Entry

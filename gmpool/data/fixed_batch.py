@@ -30,9 +30,6 @@ class Bounds(NamedTuple):
     loops: int
     """Entries of the normalised adjacency: edges and self-loops."""
 
-    def holds(self, other: Bounds) -> bool:
-        return all(a >= b for a, b in zip(self, other, strict=True))
-
 
 @dataclass(frozen=True)
 class FixedBatch:

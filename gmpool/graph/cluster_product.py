@@ -44,18 +44,6 @@ def cluster_product(
     return SparseMatrix(pattern, product.index_select(0, full))
 
 
-def cluster_product_reference(
-    adjacency: SparseMatrix, clusters: Pattern, share: Tensor, loops: bool
-) -> Tensor:
-    """What cluster_product means, as a dense matrix. [M, M]"""
-    M, N = clusters.rowptr.shape[0] - 1, clusters.t_rowptr.shape[0] - 1
-    s = share.new_zeros(M, N)
-    s = s.index_put((clusters.rows, clusters.col.long()), share, accumulate=True)
-    a = adjacency.matmul(torch.eye(N, dtype=share.dtype, device=share.device))
-    product = s @ a @ s.t()
-    return product if loops else product - torch.diag(product.diagonal())
-
-
 def rows_of(pattern: Pattern, kept: Tensor) -> tuple[Pattern, Tensor]:
     """Some rows of a matrix, given ascending, and which entries they have. -> ([M, N], [nnz])"""
     p, N = pattern, pattern.rowptr.shape[0] - 1

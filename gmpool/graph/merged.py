@@ -34,17 +34,6 @@ def image(adjacency: SparseMatrix, cluster: Tensor, rows: Segments) -> SparseMat
     return SparseMatrix(pattern, segment_sum(weight[:, None], parts)[:, 0])
 
 
-def image_reference(adjacency: SparseMatrix, cluster: Tensor, rows: Segments) -> Tensor:
-    """What image means, as a dense matrix: Cᵀ A C without its diagonal. [M, M]"""
-    N, M = cluster.shape[0], rows.batch.shape[0]
-    member = torch.eye(M, dtype=torch.float64, device=cluster.device)[cluster]
-    dense = adjacency.matmul(torch.eye(N, dtype=torch.float64, device=cluster.device))
-    coarse = member.t() @ dense @ member
-    if adjacency.weight is None:
-        coarse = (coarse > 0).double()
-    return coarse.fill_diagonal_(0.0)
-
-
 def _by_slots(source: Tensor, target: Tensor, rows: Segments, pairs: int) -> tuple[Pattern, Tensor]:
     """The pattern, and the entry that each edge becomes (any for a loop)."""
     slots = Slots.of(rows)

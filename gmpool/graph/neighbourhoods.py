@@ -1,5 +1,5 @@
-"""Wider neighbourhoods: those that hold the node itself, A + L with L a loop of weight 1 where one is
-missing; and those of nodes within so many steps of each other."""
+"""Wider neighbourhoods: those that hold the node itself, A + L with L a loop of weight 1 where
+none is; and those of nodes within so many steps of each other."""
 
 from __future__ import annotations
 
@@ -34,14 +34,6 @@ def with_loops(adjacency: SparseMatrix) -> SparseMatrix:
     if weight is not None:
         weight = _joined(weight, place, weight.new_ones(node.shape[0]), loop)
     return SparseMatrix(pattern, weight)
-
-
-def with_loops_reference(adjacency: SparseMatrix, dtype: torch.dtype) -> Tensor:
-    """What with_loops means, as a dense matrix. [N, N]"""
-    p = adjacency.pattern
-    eye = torch.eye(p.rowptr.shape[0] - 1, dtype=dtype, device=p.col.device)
-    has_loop = SparseMatrix(p, None).matmul(eye).diagonal() > 0
-    return adjacency.matmul(eye) + torch.diag((~has_loop).to(dtype))
 
 
 def _moved(

@@ -8,14 +8,13 @@ softmax over the queries ("seeds") or over the rows ("nodes").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph import AnyEdges, Columns, Segments, plain
 from gmpool.graph.matrices import BitMatrix, SparseMatrix
 from gmpool.nn.conv import ConvFactory, GCNConv, LinearConv, is_linear, make_conv
 from gmpool.nn.keeps_options import KeepsOptions
@@ -30,7 +29,6 @@ from gmpool.ops.seed_attention import (
     seed_attention_through,
     seed_softmax,
 )
-from gmpool.ops.segment import Segments
 
 SOFTMAX_AXES = ("seeds", "nodes")
 SCALES = ("width", "head", "none")
@@ -54,7 +52,13 @@ class MultiHeadAttention(KeepsOptions):
     """
 
     def __init__(
-        self, dim: int, *, num_heads: int, softmax: str, scale: str, out_projection: bool
+        self,
+        dim: int,
+        *,
+        num_heads: int = 1,
+        softmax: str = "seeds",
+        scale: str = "width",
+        out_projection: bool = False,
     ) -> None:
         super().__init__()
         if num_heads < 1 or dim % num_heads:
@@ -79,7 +83,8 @@ class MultiHeadAttention(KeepsOptions):
 class SeedAttention(MultiHeadAttention):
     """K seeds attend to the nodes of each graph. seeds [K, D] -> out [B, K, D]
 
-    conv: makes keys and values, as in GMPool; the other options are MultiHeadAttention's.
+    conv: makes keys and values, as in GMPool.
+    options: MultiHeadAttention's.
 
     Two forms of the same function. Absorbed: scores are Z M and outputs (AᵀZ) W^V, so that no key
     or value exists per node. Direct: keys and values are built. `form` is "absorbed", "direct" or
@@ -87,19 +92,8 @@ class SeedAttention(MultiHeadAttention):
     a fused kernel serves it, which never writes the N·H·K scores that the direct form moves about.
     """
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        num_heads: int = 1,
-        conv: str | ConvFactory | None = None,
-        softmax: str = "seeds",
-        scale: str = "width",
-        out_projection: bool = False,
-    ) -> None:
-        super().__init__(
-            dim, num_heads=num_heads, softmax=softmax, scale=scale, out_projection=out_projection
-        )
+    def __init__(self, dim: int, *, conv: str | ConvFactory | None = None, **options: Any) -> None:
+        super().__init__(dim, **options)
         self.form = "auto"
         self.to_query = nn.Linear(dim, dim)
         self.to_key = make_conv(conv, dim, dim)

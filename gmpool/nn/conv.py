@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, WrongType, unknown
-from gmpool.graph.columns import Columns, OneHot, plain
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph import AnyEdges, Columns, OneHot, plain
 from gmpool.graph.reads import KINDS, reads_of
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph.columns import Columns, OneHot
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph import AnyEdges, Columns, OneHot
 from gmpool.nn.conv import ConvFactory, GCNConv, activated, make_conv
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding

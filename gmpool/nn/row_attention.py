@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -15,22 +17,12 @@ from gmpool.ops.sparse import Pattern, sddmm, spmm
 class RowAttention(MultiHeadAttention):
     """The rows of each graph attend to each other. Softmax "seeds" is over the querying rows.
 
-    in_dim: width of the rows; the other options are MultiHeadAttention's.
+    in_dim: width of the rows.
+    dim, options: MultiHeadAttention's.
     """
 
-    def __init__(
-        self,
-        in_dim: int,
-        dim: int,
-        *,
-        num_heads: int = 1,
-        softmax: str = "seeds",
-        scale: str = "width",
-        out_projection: bool = False,
-    ) -> None:
-        super().__init__(
-            dim, num_heads=num_heads, softmax=softmax, scale=scale, out_projection=out_projection
-        )
+    def __init__(self, in_dim: int, dim: int, **options: Any) -> None:
+        super().__init__(dim, **options)
         self.to_query_key_value = nn.Linear(in_dim, 3 * dim)
 
     def forward(self, x: Tensor, graphs: Segments | int) -> Attended:

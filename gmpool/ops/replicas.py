@@ -1,6 +1,6 @@
 """How an operator gains a replica axis: R ragged batches become one disjoint union.
 
-Each custom operator's vmap rule is written with these four functions alone. `dim` is the batched
+Each custom operator's vmap rule is written with these functions alone. `dim` is the batched
 dimension that vmap reports, or None when the R replicas share the tensor.
 
 The operators of a step read the same few index tensors again and again: the union of each is made
@@ -10,6 +10,7 @@ once, and forgotten with the tensor that it was made of.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -55,6 +56,16 @@ def union_ptr(ptr: Tensor, dim: int | None, R: int, total: int) -> Tensor:
         return torch.cat([starts, starts.new_full((1,), R * total)])
 
     return once(ptr, ("ptr", dim, R, total), make)
+
+
+def union_index(R: int, dims: Any, N: int, B: int, index: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """(batch, order, ptr) of the disjoint union of R batches with N nodes and B graphs each."""
+    batch, order, ptr = index
+    return (
+        shifted(batch, dims[0], R, B),
+        shifted(order, dims[1], R, N),
+        union_ptr(ptr, dims[2], R, N),
+    )
 
 
 def _moved_up(ids: Tensor, step: int) -> Tensor:

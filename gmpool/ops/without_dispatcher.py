@@ -43,6 +43,11 @@ def without_dispatcher(
     return call
 
 
+def save_inputs(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    """The `save` of an operator whose derivative needs what it was given, all tensors or None."""
+    ctx.save_for_backward(*inputs)
+
+
 def only_values(t: Tensor) -> bool:
     """Not compiled, under no transform such as vmap, no tensor that stands for others."""
     return (

@@ -11,17 +11,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gmpool.graph import AnyEdges, DerivedEdges, Segments
 from gmpool.graph.cluster_product import cluster_product, rows_of
-from gmpool.graph.edges import AnyEdges, DerivedEdges
 from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.neighbourhoods import with_loops
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.neighbour_max import neighbour_max
-from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
 from gmpool.ops.sparse import Pattern, spmm
-from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, check_ratio
 
 
 @METHODS.register("asap")

@@ -11,16 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import AnyEdges, Edges
+from gmpool.graph import AnyEdges, Columns, Edges, Segments, plain
 from gmpool.nn.attention import Attended, SeedAttention
 from gmpool.nn.conv import ConvFactory, refuse_unread
 from gmpool.nn.dropout import Dropout
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.row_attention import RowAttention
 from gmpool.ops.add_bias import affine
-from gmpool.ops.segment import Segments
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import Pooled
 
 RESIDUALS = ("projected", "query")
 

@@ -7,8 +7,7 @@ from torch import Tensor
 from gmpool.graph.edges import AnyEdges
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.segment import Segments, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled
 
 
 @METHODS.register("deepsets")

@@ -15,8 +15,7 @@ from gmpool.graph.edges import AnyEdges
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_mean, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
 
 
 @METHODS.register("diffpool")

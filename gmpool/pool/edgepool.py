@@ -16,8 +16,7 @@ from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.matching import contract
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import Pattern
-from gmpool.pool.method import METHODS, GraphSizes, Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled
 
 SCORES = ("softmax", "tanh", "sigmoid")
 

@@ -13,14 +13,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph.columns import Columns, plain
-from gmpool.graph.edges import AnyEdges, Edges
+from gmpool.graph import AnyEdges, Columns, Edges, Segments, plain
 from gmpool.nn.conv import ConvFactory, refuse_unread
 from gmpool.nn.keeps_options import KeepsOptions
-from gmpool.ops.segment import Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
-from gmpool.pool.method import GraphSizes
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import GraphSizes, Pooled
 
 BLOCKS = ("GMPool_G", "GMPool_I", "SelfAtt")
 LATER_ADJACENCIES = ("identity", "coarsened")

@@ -7,12 +7,9 @@ from typing import Any
 from torch import Tensor
 
 from gmpool.errors import unknown
-from gmpool.graph.columns import Columns
-from gmpool.graph.edges import AnyEdges
-from gmpool.ops.segment import Segments
+from gmpool.graph import AnyEdges, Columns, Segments
 from gmpool.pool.gmt import PRESETS, GraphMultisetTransformer
-from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
 
 
 @METHODS.register("gmt")

@@ -6,8 +6,7 @@ from torch import Tensor
 
 from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments, segment_mean
-from gmpool.pool.method import METHODS, GraphSizes, Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled
 
 
 @METHODS.register("mean")

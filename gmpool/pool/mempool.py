@@ -12,8 +12,7 @@ from gmpool.graph.edges import AnyEdges
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_gather, segment_mean, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
 
 
 class MemoryLayer(KeepsOptions):

@@ -14,8 +14,7 @@ from gmpool.graph.edges import AnyEdges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.diffpool import root
-from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
 
 NO_DEGREE = 1e-12
 """A cluster with less of links to others counts as one without any: the derivative of D^-1/2 grows

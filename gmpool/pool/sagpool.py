@@ -14,8 +14,7 @@ from gmpool.graph.edges import AnyEdges
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.segment import Segments, segment_max, segment_mean
 from gmpool.ops.selection import best_of_each
-from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, check_ratio
 from gmpool.pool.topk import keep_best
 
 

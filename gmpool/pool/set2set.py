@@ -12,8 +12,7 @@ from gmpool.errors import UserError
 from gmpool.graph.edges import AnyEdges
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_softmax
-from gmpool.pool.method import METHODS, GraphSizes, Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled
 
 
 @METHODS.register("set2set")

@@ -11,11 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gmpool.graph.edges import AnyEdges
-from gmpool.ops.segment import Segments
+from gmpool.graph import AnyEdges, Segments
 from gmpool.pool.blocks import GMPool, SelfAtt
-from gmpool.pool.method import METHODS, GraphSizes, Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled
 
 
 @METHODS.register("set-transformer")

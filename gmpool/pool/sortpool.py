@@ -13,12 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import unknown
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph import AnyEdges, Segments
 from gmpool.nn.keeps_options import KeepsOptions
-from gmpool.ops.segment import Segments
 from gmpool.ops.selection import ranking
-from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
 
 TIES = ("content", "position")
 

@@ -22,8 +22,7 @@ from gmpool.nn.conv import GCNConv
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_gather, segment_sum
 from gmpool.ops.sparse import sddmm, spmm
-from gmpool.pool.method import METHODS, GraphSizes, Method, rows_wanted
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
 from gmpool.pool.sortpool import ConvolutionReadout
 
 READOUTS = ("graph", "convolution")

@@ -8,12 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.graph.edges import AnyEdges
+from gmpool.graph import AnyEdges, Segments
 from gmpool.graph.induced import induced
-from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
-from gmpool.pool.method import METHODS, GraphSizes, Method, check_ratio
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, check_ratio
 
 
 @METHODS.register("topk")

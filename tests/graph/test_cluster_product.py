@@ -5,12 +5,26 @@ from __future__ import annotations
 import pytest
 import torch
 from graphs import random_batch
+from torch import Tensor
 
 from gmpool.graph import cluster_product as module
-from gmpool.graph.cluster_product import cluster_product, cluster_product_reference, rows_of
+from gmpool.graph.cluster_product import cluster_product, rows_of
 from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import best_of_each
+from gmpool.ops.sparse import Pattern
+
+
+def cluster_product_reference(
+    adjacency: SparseMatrix, clusters: Pattern, share: Tensor, loops: bool
+) -> Tensor:
+    """What cluster_product means, as a dense matrix. [M, M]"""
+    M, N = clusters.rowptr.shape[0] - 1, clusters.t_rowptr.shape[0] - 1
+    s = share.new_zeros(M, N)
+    s = s.index_put((clusters.rows, clusters.col.long()), share, accumulate=True)
+    a = adjacency.matmul(torch.eye(N, dtype=share.dtype, device=share.device))
+    product = s @ a @ s.t()
+    return product if loops else product - torch.diag(product.diagonal())
 
 
 @pytest.mark.parametrize("path", ["table", "sparse"])

@@ -5,11 +5,23 @@ from __future__ import annotations
 import pytest
 import torch
 from graphs import random_batch
+from torch import Tensor
 
 from gmpool.graph import merged as module
 from gmpool.graph.matrices import SparseMatrix
-from gmpool.graph.merged import image, image_reference
+from gmpool.graph.merged import image
 from gmpool.ops.segment import Segments
+
+
+def image_reference(adjacency: SparseMatrix, cluster: Tensor, rows: Segments) -> Tensor:
+    """What image means, as a dense matrix: Cᵀ A C without its diagonal. [M, M]"""
+    N, M = cluster.shape[0], rows.batch.shape[0]
+    member = torch.eye(M, dtype=torch.float64, device=cluster.device)[cluster]
+    dense = adjacency.matmul(torch.eye(N, dtype=torch.float64, device=cluster.device))
+    coarse = member.t() @ dense @ member
+    if adjacency.weight is None:
+        coarse = (coarse > 0).double()
+    return coarse.fill_diagonal_(0.0)
 
 
 def merged(

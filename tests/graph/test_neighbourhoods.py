@@ -6,10 +6,19 @@ import networkx as nx
 import pytest
 import torch
 from graphs import random_batch
+from torch import Tensor
 
 from gmpool.graph.edges import Edges
 from gmpool.graph.matrices import SparseMatrix
-from gmpool.graph.neighbourhoods import reach, with_loops, with_loops_reference
+from gmpool.graph.neighbourhoods import reach, with_loops
+
+
+def with_loops_reference(adjacency: SparseMatrix, dtype: torch.dtype) -> Tensor:
+    """What with_loops means, as a dense matrix. [N, N]"""
+    p = adjacency.pattern
+    eye = torch.eye(p.rowptr.shape[0] - 1, dtype=dtype, device=p.col.device)
+    has_loop = SparseMatrix(p, None).matmul(eye).diagonal() > 0
+    return adjacency.matmul(eye) + torch.diag((~has_loop).to(dtype))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -7,8 +7,7 @@ from graphs import Batch
 from torch import Tensor
 
 from gmpool.graph.edges import Edges
-from gmpool.pool.method import Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import Method, Pooled
 
 
 def run(pool: Method, batch: Batch) -> Pooled:

@@ -14,7 +14,7 @@ from torch_geometric.utils import to_dense_adj
 from gmpool.errors import UserError
 from gmpool.ops.matching import contract_reference
 from gmpool.pool.edgepool import SCORES, EdgePool
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import Pooled
 
 DIM = 5
 

@@ -24,7 +24,7 @@ from torch import Tensor
 from gmpool.graph.edges import AnyEdges
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.pool.method import GraphSizes, Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import Pooled
 
 
 class DegreeSum(Method):

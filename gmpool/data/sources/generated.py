@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from gmpool.data.dataset import Dataset
+from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.pack import pack
-from gmpool.data.source import SOURCES, Source
 from gmpool.data.splits import Split
 from gmpool.errors import MissingPackage, UserError, unknown
 

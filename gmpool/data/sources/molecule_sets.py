@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gmpool.atomic_files import PathLike
-from gmpool.data.dataset import Dataset
-from gmpool.data.source import SOURCES, Source
+from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.sources.atom_types import ZINC_TYPES, AtomTypePacker
 from gmpool.data.sources.catalogue import CATALOGUE, dataset_names
 from gmpool.data.sources.find_file import find, missing, sha256, wrong_checksum

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from gmpool.atomic_files import PathLike, replacing
-from gmpool.data.dataset import Dataset
+from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.packed import PackedGraphs
-from gmpool.data.source import SOURCES, Source
 from gmpool.data.sources.find_file import cache_dir
 from gmpool.data.splits import Split
 from gmpool.errors import DataError

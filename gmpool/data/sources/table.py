@@ -9,11 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gmpool.atomic_files import PathLike
-from gmpool.data.dataset import Dataset
+from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.labels import check_task, class_fields, label_fields
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.packed_fields import Task
-from gmpool.data.source import SOURCES, Source
 from gmpool.data.sources.atom_types import AtomTypePacker
 from gmpool.data.sources.molecules import SHOWN_ERRORS, BadSmiles, MoleculePacker
 from gmpool.data.sources.table_columns import SUFFIXES, Table, row_labels, stem

@@ -15,10 +15,9 @@ import torch
 from numpy.typing import NDArray
 
 from gmpool.atomic_files import PathLike
-from gmpool.data.dataset import Dataset
+from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
-from gmpool.data.source import SOURCES, Source
 from gmpool.data.sources.number_columns import read_numbers
 from gmpool.errors import DataError
 

@@ -7,9 +7,8 @@ import importlib.util
 from pathlib import Path
 
 from gmpool.atomic_files import PathLike
-from gmpool.data.dataset import Dataset
+from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.packed import PackedGraphs
-from gmpool.data.source import SOURCES, Source
 from gmpool.data.sources.catalogue import CATALOGUE, dataset_names
 from gmpool.data.sources.find_file import (
     cache_dir,

@@ -23,7 +23,7 @@ from gmpool.ops.bond_messages.pytorch import differentiable_backward
 from gmpool.ops.choice import serving
 from gmpool.ops.replicas import flat, lead, shifted, union_ptr
 from gmpool.ops.sparse import Pattern
-from gmpool.ops.without_dispatcher import without_dispatcher
+from gmpool.ops.without_dispatcher import save_inputs, without_dispatcher
 
 
 def bond_messages(
@@ -64,10 +64,6 @@ def _(x: Tensor, table: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
     return x.new_empty(x.shape), table.new_empty(table.shape)
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
-
-
 def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     # Grad mode is on here only when the gradient itself will be differentiated.
     backward: Any = differentiable_backward if torch.is_grad_enabled() else _messages_backward
@@ -75,8 +71,8 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return dx, dtable, None, None, None, None
 
 
-_messages.register_autograd(_backward, setup_context=_save)
-_call = without_dispatcher(_messages, _kernel, _save, _backward)
+_messages.register_autograd(_backward, setup_context=save_inputs)
+_call = without_dispatcher(_messages, _kernel, save_inputs, _backward)
 
 
 @_messages.register_vmap

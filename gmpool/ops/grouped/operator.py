@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from gmpool.ops.choice import serving
-from gmpool.ops.replicas import flat, lead, shifted, union_ptr
+from gmpool.ops.replicas import flat, lead, union_index
 from gmpool.ops.segment import Segments
 from gmpool.ops.wide import wide
-from gmpool.ops.without_dispatcher import without_dispatcher
+from gmpool.ops.without_dispatcher import save_inputs, without_dispatcher
 
 
 def collect(a: Tensor, z: Tensor, segments: Segments) -> Tensor:
@@ -96,10 +96,6 @@ def _(z: Tensor, o: Tensor, batch: Tensor, order: Tensor, ptr: Tensor) -> Tensor
     return z.new_empty(z.shape[0], o.shape[0], o.shape[2])
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
-
-
 def _collect_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     a, z, *index = ctx.saved_tensors
     da = _call_match(z, grad, *index).to(a.dtype) if ctx.needs_input_grad[0] else None
@@ -121,22 +117,12 @@ def _match_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return dz, do, None, None, None
 
 
-_collect.register_autograd(_collect_backward, setup_context=_save)
-_call_collect = without_dispatcher(_collect, _collect_alone, _save, _collect_backward)
-_spread.register_autograd(_spread_backward, setup_context=_save)
-_call_spread = without_dispatcher(_spread, _spread_alone, _save, _spread_backward)
-_match.register_autograd(_match_backward, setup_context=_save)
-_call_match = without_dispatcher(_match, _match_alone, _save, _match_backward)
-
-
-def union_index(R: int, dims: Any, N: int, B: int, index: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """(batch, order, ptr) of the disjoint union of R batches with N nodes and B graphs each."""
-    batch, order, ptr = index
-    return (
-        shifted(batch, dims[0], R, B),
-        shifted(order, dims[1], R, N),
-        union_ptr(ptr, dims[2], R, N),
-    )
+_collect.register_autograd(_collect_backward, setup_context=save_inputs)
+_call_collect = without_dispatcher(_collect, _collect_alone, save_inputs, _collect_backward)
+_spread.register_autograd(_spread_backward, setup_context=save_inputs)
+_call_spread = without_dispatcher(_spread, _spread_alone, save_inputs, _spread_backward)
+_match.register_autograd(_match_backward, setup_context=save_inputs)
+_call_match = without_dispatcher(_match, _match_alone, save_inputs, _match_backward)
 
 
 def _graphs_side_by_side(o: Tensor, dim: int | None, R: int) -> Tensor:

@@ -25,8 +25,7 @@ import torch
 from torch import Tensor
 
 from gmpool.ops.choice import implementation
-from gmpool.ops.grouped.operator import union_index
-from gmpool.ops.replicas import flat, lead
+from gmpool.ops.replicas import flat, lead, union_index
 from gmpool.ops.seed_attention.choice import PYTORCH, Call, Gradients, Kept, choose, lse_rows
 from gmpool.ops.seed_attention.pytorch import by_replica, differentiable_backward
 from gmpool.ops.segment import Segments, segment_sum

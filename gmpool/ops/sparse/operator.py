@@ -19,7 +19,7 @@ from gmpool.ops.choice import serving
 from gmpool.ops.replicas import flat, lead
 from gmpool.ops.sparse.pattern import Pattern, union_of
 from gmpool.ops.sparse.pytorch import sddmm as sddmm_values
-from gmpool.ops.without_dispatcher import without_dispatcher
+from gmpool.ops.without_dispatcher import save_inputs, without_dispatcher
 
 
 def spmm(pattern: Pattern, x: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -51,10 +51,6 @@ def _(x: Tensor, weight: Any, rowptr: Tensor, *rest: Any) -> Tensor:
     return x.new_empty(rowptr.shape[0] - 1, x.shape[1])
 
 
-def _save_spmm(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
-
-
 def _spmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     x, weight, *structure = ctx.saved_tensors
     pattern = Pattern(*structure)
@@ -69,8 +65,8 @@ def _spmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return dx, dw, None, None, None, None, None, None
 
 
-_spmm.register_autograd(_spmm_backward, setup_context=_save_spmm)
-_call_spmm = without_dispatcher(_spmm, _spmm_kernel, _save_spmm, _spmm_backward)
+_spmm.register_autograd(_spmm_backward, setup_context=save_inputs)
+_call_spmm = without_dispatcher(_spmm, _spmm_kernel, save_inputs, _spmm_backward)
 
 
 def _sddmm_kernel(
@@ -102,8 +98,8 @@ def _sddmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return da, db, None, None, None, None, None, None
 
 
-_sddmm.register_autograd(_sddmm_backward, setup_context=_save_spmm)
-_call_sddmm = without_dispatcher(_sddmm, _sddmm_kernel, _save_spmm, _sddmm_backward)
+_sddmm.register_autograd(_sddmm_backward, setup_context=save_inputs)
+_call_sddmm = without_dispatcher(_sddmm, _sddmm_kernel, save_inputs, _sddmm_backward)
 
 
 @_spmm.register_vmap

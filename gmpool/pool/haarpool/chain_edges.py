@@ -10,10 +10,9 @@ from torch import Tensor
 from gmpool.data.batch import GraphBatch
 from gmpool.data.pack import pack
 from gmpool.errors import UserError
+from gmpool.graph import AnyEdges, Segments
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
-from gmpool.graph.edges import AnyEdges
 from gmpool.graph.matrices import SparseMatrix
-from gmpool.ops.segment import Segments
 from gmpool.ops.sparse import Pattern
 from gmpool.pool.haarpool.chain import Chain, make_chain
 from gmpool.pool.haarpool.chain_cache import chain_of

@@ -18,12 +18,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gmpool.graph.edges import AnyEdges
-from gmpool.ops.segment import Segments
+from gmpool.graph import AnyEdges, Segments
 from gmpool.ops.sparse import spmm
 from gmpool.pool.haarpool.chain_edges import chain_step
-from gmpool.pool.method import METHODS, GraphSizes, Method
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled
 
 
 @METHODS.register("haarpool")

@@ -22,8 +22,7 @@ from gmpool.nn.encoder import Encoder, MoleculeEncoder
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
 from gmpool.ops.segment import Segments, segment_max, segment_mean
 from gmpool.pool import METHODS
-from gmpool.pool.method import GraphSizes
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import GraphSizes, Pooled
 from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.shape import DataShape
 

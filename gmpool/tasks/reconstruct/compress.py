@@ -23,8 +23,7 @@ from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import spmm
 from gmpool.pool import METHODS
 from gmpool.pool.blocks import GMPool
-from gmpool.pool.method import GraphSizes
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import GraphSizes, Pooled
 from gmpool.pool.structpool import StructPool
 from gmpool.tasks.graph_task import keyword_options
 from gmpool.tasks.reconstruct.settings import AutoencoderConfig

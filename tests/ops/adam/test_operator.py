@@ -47,7 +47,7 @@ def test_the_kernel_does_what_the_operators_do() -> None:
     before, pace = state()
     expected, found = [t.clone() for t in before], [t.to(device).clone() for t in before]
     update(*expected, pace)
-    update_by_triton(*found, Pace(*(t.to(device) for t in pace)))
+    update_by_triton(*found, Pace(*(t.to(device) for t in pace[:5])))
     for k in (0, 2, 3):
         torch.testing.assert_close(found[k].cpu(), expected[k])
         assert torch.equal(found[k][2].cpu(), before[k][2])

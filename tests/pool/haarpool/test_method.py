@@ -14,7 +14,7 @@ from gmpool.graph.edges import Edges
 from gmpool.nn.conv import GCNConv
 from gmpool.pool.haarpool.chain import make_chain
 from gmpool.pool.haarpool.method import HaarPool
-from gmpool.pool.pooled import Pooled
+from gmpool.pool.method import Pooled
 from gmpool.tasks.classify.networks import ChainNetwork
 from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.shape import DataShape
