@@ -11,7 +11,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 import gmpool
-from gmpool.cli.bench import bench
+from gmpool.cli.bench import bench_command
 from gmpool.cli.console import INTERRUPTED, err, out, say
 from gmpool.cli.do_task import command_of
 from gmpool.cli.listing import listing
@@ -44,7 +44,7 @@ app = typer.Typer(
 for task in (TASKS[name] for name in TASKS):
     if task.verb is not None:
         app.command(task.verb)(command_of(task))
-for command in (run, table, predict, bench):
+for command in (run, table, predict, bench_command()):
     app.command()(command)
 app.command("list")(listing)
 app.add_typer(store, name="store")

@@ -139,15 +139,8 @@ def options_of(row: Row) -> str:
     return " ".join(f"{name}={value}" for name, value in sorted(settings_of(row).items()))
 
 
-def summary_title(summaries: Sequence[Summary]) -> str:
-    datasets = ", ".join(dict.fromkeys(s.dataset for s in summaries))
-    methods = ", ".join(dict.fromkeys(s.method for s in summaries))
-    return f"{methods} on {datasets}"
-
-
 def summary_grid(summaries: Sequence[Summary]) -> Grid:
-    """Without a title; `summary_title` makes one for a page. Columns of the paper's numbers are
-    there where it has some."""
+    """Without a title. Columns of the paper's numbers are there where it has some."""
     shown = [_texts(s) for s in summaries]
     has_paper = any(s.score.paper for s in summaries)
     notes = []

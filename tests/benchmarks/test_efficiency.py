@@ -22,7 +22,7 @@ from gmpool.engine.provenance import commit, source_digest, versions
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes
-from gmpool.report.efficiency import _spread, efficiency_figure, recorded_figure
+from benchmarks.efficiency_figure import _spread, efficiency_figure, recorded_figure
 
 Row = dict[str, Any]
 

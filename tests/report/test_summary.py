@@ -6,7 +6,7 @@ import pytest
 from report_rows import row, settings
 
 from gmpool.record import Row
-from gmpool.report.summary import by_splits, options_of, summarise, summary_grid, summary_title
+from gmpool.report.summary import by_splits, options_of, summarise, summary_grid
 
 SCORES = {1: (80.0, 90.0, 70.0), 2: (60.0, 62.0, 64.0)}
 
@@ -195,4 +195,3 @@ def test_a_picture_per_set_and_what_a_page_ends_with() -> None:
     assert png.startswith(b"\x89PNG")
     assert ("gmt on mine", "hidden_dim=8 lr=0.1") in GRID.facts
     found = summarise([row(), row(method="mean"), row(dataset="DD")])
-    assert summary_title(found) == "gmt, mean on MUTAG, DD"
