@@ -53,7 +53,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         task = TASKS[name]
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
-    others = {key: TASKS[other].name for other in TASKS for key in TASKS[other].plan_keys}
+    others = {key: TASKS[other].family for other in TASKS for key in TASKS[other].plan_keys}
     for key in found:
         if key in others and key not in task.plan_keys:
             raise UserError(f"{path}: {key} is for task = {others[key]!r}, and this is {name!r}")
