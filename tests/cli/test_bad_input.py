@@ -17,13 +17,15 @@ import pytest
 import torch
 from small_sets import FLAGS, TEN_MOLECULES, classes, rings_and_paths
 
-from gmpool.config import ModelConfig
 from gmpool.data import PackedGraphs, from_pyg, from_smiles
-from gmpool.engine import checkpoint, jobs
+from gmpool.engine import checkpoint
 from gmpool.engine.checkpoint import save_model
+from gmpool.engine.executors import executor
 from gmpool.errors import DataError
 from gmpool.tasks.classify.model import GraphModel
+from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.shape import DataShape
+from gmpool.tasks.task import TASKS
 
 Cli = Callable[..., Any]
 TABLE = "smiles,toxic\n" + "".join(f"{s},{i % 2}\n" for i, s in enumerate(TEN_MOLECULES))
@@ -48,9 +50,16 @@ def tu_folder(**changes: str) -> Callable[[], None]:
     return make
 
 
+def write_tu_without_labels() -> None:
+    Path("own").mkdir()
+    for name in ("A", "graph_indicator"):
+        Path(f"own/S_{name}.txt").write_text(TU[name])
+
+
 def saved(graphs: PackedGraphs, hidden_dim: int = 8) -> None:
     config = ModelConfig(hidden_dim=hidden_dim, num_layers=1)
-    save_model(GraphModel(DataShape.of(graphs), config), Path("model"), about={})
+    model = GraphModel(DataShape.of(graphs), config)
+    save_model(TASKS["classify"], model, Path("model"), about={})
 
 
 def molecules() -> PackedGraphs:
@@ -161,13 +170,28 @@ CASES = {
     "device that is not here": Case(
         "train MUTAG --device cuda:9", ("--device cuda:9", "use --device cpu")
     ),
-    "folds out of range": Case("train MUTAG --folds 11", ("MUTAG has 10 fold(s)", "got 11")),
-    "no seeds": Case("train MUTAG --seeds 0", ("seeds must be at least 1, got 0",)),
-    "report of another kind": Case(
-        "train MUTAG --report r.pdf", ("--report writes .html or .md, got r.pdf",)
+    "folds out of range": Case(
+        "train MUTAG --folds 11", ("MUTAG has 10 folds, so folds must be from 1 to 10, got 11",)
     ),
-    "one JSON, two methods": Case(
-        "train MUTAG -m gmt -m mean --json", ("--json describes one method", "--method once")
+    "no seeds": Case("train MUTAG --seeds 0", ("seeds must be at least 1, got 0",)),
+    "file of another kind": Case(
+        "train MUTAG --out r.pdf", ("--out ends in .csv, .html, .json, .md, .tex, .txt, got r.pdf",)
+    ),
+    "one model, two methods": Case(
+        "train MUTAG -m gmt -m mean --save-model m", ("--save-model keeps one", "--method once")
+    ),
+    "model without weights": Case(
+        "train MUTAG -m wl-svm --save-model m", ("wl-svm has no weights to save", "such as gmt")
+    ),
+    "model without weights, of all": Case(
+        "train MUTAG -m gmt -m wl-svm --keep-models", ("wl-svm has no weights to save",)
+    ),
+    "option for networks only": Case(
+        "train MUTAG -m wl-svm -o lr=0.1", ("option lr is for networks, and wl-svm is none",)
+    ),
+    "set without labels": Case(
+        "train own", ("own/S_graph_labels.txt: no such file; a TU set needs it",),
+        write_tu_without_labels,
     ),
     "learning rate that diverges": Case(
         "train MUTAG -o lr=1e30 -o warmup_epochs=0 -o epochs=2 -o hidden_dim=8",
@@ -195,7 +219,7 @@ CASES = {
         lambda: (saved(classes()), Path("t.csv").write_text(TABLE)),
     ),
     "checkpoint of another version": Case(
-        PREDICT, ("model/model.json has format 9, this version of gmpool reads 2",),
+        PREDICT, ("model/model.json has format 9, this version of gmpool reads 3",),
         model_and_table(lambda: Path("model/model.json").write_text('{"format": 9}')),
     ),
     "predictions that cannot be written": Case(
@@ -271,7 +295,7 @@ def test_disk_full_when_a_row_is_recorded(gmpool_cli: Cli, monkeypatch: pytest.M
 
 def test_ctrl_c_while_training(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a signal to a process it is in engine/test_resume.py; here in the second of three runs."""
-    runs, true = [], jobs.train
+    runs, true = [], executor.train
 
     def interrupted(*args: object, **options: object) -> object:
         runs.append(options["seed"])
@@ -279,7 +303,7 @@ def test_ctrl_c_while_training(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch)
             raise KeyboardInterrupt
         return true(*args, **options)
 
-    monkeypatch.setattr(jobs, "train", interrupted)
+    monkeypatch.setattr(executor, "train", interrupted)
     said = gmpool_cli("train", "MUTAG", "--folds", 3, *FLAGS, "--json")
     assert (said.code, said.out) == (130, "")
     assert "stopped: 1 of 3 runs are recorded in runs" in said.err
@@ -289,9 +313,9 @@ def test_ctrl_c_while_training(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_ctrl_c_anywhere_else(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gmpool.cli.arguments.load", interrupted)
+    monkeypatch.setattr("gmpool.tasks.classify.task.load", interrupted)
     said = gmpool_cli("train", "MUTAG")
     assert (said.code, said.out, said.err.strip()) == (130, "", "stopped")

@@ -11,12 +11,25 @@ import two_lines
 from small_sets import OPTIONS
 from two_lines import RUN, TWO_LINES, Cli, rows
 
-from gmpool.cli.run import check_side_by_side
-from gmpool.engine import run_plan
-from gmpool.engine.plan import shipped_plans
-from gmpool.errors import UserError
+from gmpool.engine import run_jobs
+from gmpool.engine.plan import read_plan
+from gmpool.tasks.classify import task
 
 in_tmp_path = two_lines.in_tmp_path
+PLAN = """
+title = "small"
+task = "reconstruct"
+seeds = 2
+datasets = ["ring"]
+methods = ["gmt"]
+ratios = [0.1, 0.25]
+objectives = ["x", "a"]
+options = { epochs = 2, hidden_dim = 8 }
+
+[[line]]
+method = "topk"
+options = { objective = "x" }
+"""
 
 
 def cells(text: str, line: str) -> list[str]:
@@ -47,7 +60,7 @@ def test_all_runs_are_done_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch
     assert "8 of 8 runs are recorded in runs\n" in said.err
     assert "gmpool table p.toml --store runs" in said.err
 
-    monkeypatch.setattr(run_plan, "run_jobs", None)
+    monkeypatch.setattr(run_jobs, "run_jobs", None)
     again = gmpool_cli(*RUN)
     assert again.code == 0, again.err
     assert cells(again.out, "total") == ["total", "", "8", "8", "0", "–"]
@@ -58,7 +71,7 @@ def test_the_same_runs_as_gmpool_train(gmpool_cli: Cli) -> None:
     flags = [word for key, value in OPTIONS.items() for word in ("-o", f"{key}={value}")]
     words = ("train", "own", "-m", "mean", "--folds", 1, "--seeds", 2, "--device", "cpu", *flags)
     assert gmpool_cli(*words).code == 0
-    said = gmpool_cli(*RUN, "--only-method", "mean", "--json")
+    said = gmpool_cli(*RUN, "--method", "mean", "--json")
     assert said.code == 0, said.err
     assert said.err.count("recorded before") == 2
     assert json.loads(said.out)["recorded"] == 4
@@ -66,7 +79,7 @@ def test_the_same_runs_as_gmpool_train(gmpool_cli: Cli) -> None:
 
 
 def test_what_is_to_do_costs_time(gmpool_cli: Cli) -> None:
-    assert gmpool_cli(*RUN, "--only-method", "mean", "--seeds", 1).code == 0
+    assert gmpool_cli(*RUN, "--method", "mean", "--seeds", 1).code == 0
     each = sum(row["seconds"] for row in rows()) / 2
     said = gmpool_cli(*RUN, "--dry-run")
     assert cells(said.out, "mean")[2:] == ["4", "2", "2", f"{2 * each:.1f} s"]
@@ -82,12 +95,12 @@ def test_what_is_to_do_costs_time(gmpool_cli: Cli) -> None:
     }  # fmt: skip
     assert found["cells"][1]["expected_seconds"] is None
     Path("p.toml").write_text(TWO_LINES.replace("epochs = 3", "epochs = 3000"))
-    said = gmpool_cli(*RUN, "--dry-run", "--only-method", "mean")
+    said = gmpool_cli(*RUN, "--dry-run", "--method", "mean")
     assert "about " in cells(said.out, "mean")[-1]
 
 
 def test_what_is_done_does_not_make_the_rest_look_free(gmpool_cli: Cli) -> None:
-    assert gmpool_cli(*RUN, "--only-method", "mean").code == 0
+    assert gmpool_cli(*RUN, "--method", "mean").code == 0
     said = gmpool_cli(*RUN, "--dry-run")
     assert cells(said.out, "mean")[2:] == ["4", "4", "0", "–"]
     assert cells(said.out, "total")[2:] == ["8", "4", "4", "unknown"]
@@ -115,7 +128,7 @@ def test_a_stack_of_runs_through_the_command(gmpool_cli: Cli) -> None:
 
 def test_a_method_that_cannot_be_stacked_says_so(gmpool_cli: Cli) -> None:
     Path("p.toml").write_text(TWO_LINES.replace('"mean"', '"asap"'))
-    said = gmpool_cli(*RUN, "--replicas", "auto", "--only-method", "asap")
+    said = gmpool_cli(*RUN, "--replicas", "auto", "--method", "asap")
     assert said.code == 0, said.err
     assert "asap on SHAPES runs one at a time: the shapes of asap depend on the data" in said.err
     assert {row["replicas"] for row in rows()} == {1}
@@ -130,29 +143,31 @@ def test_only_a_part_of_a_plan(gmpool_cli: Cli) -> None:
         return [(cell["line"], cell["dataset"]) for cell in found["cells"]]
 
     assert len(chosen()) == 6
-    assert chosen("--only-dataset", "SHAPES", "--only-method", "mean") == [("mean", "SHAPES")]
-    assert chosen("--only-dataset", "MUTAG", "--only-method", "gmt") == [
+    assert chosen("--dataset", "SHAPES", "--method", "mean") == [("mean", "SHAPES")]
+    assert chosen("--dataset", "MUTAG", "--method", "gmt") == [
         ("gmt", "MUTAG"), ("one head", "MUTAG"),
     ]  # fmt: skip
-    assert {line for line, _ in chosen("--only-method", "one head")} == {"one head"}
-    assert len(chosen("--only-dataset", "MUTAG", "--only-dataset", "SHAPES")) == 6
+    assert {line for line, _ in chosen("--method", "one head")} == {"one head"}
+    assert len(chosen("--dataset", "MUTAG", "--dataset", "SHAPES")) == 6
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         ("run tabel1", ("unknown plan 'tabel1'", "did you mean 'table1'?", ".toml")),
-        ("run p.toml --only-dataset SHAPE", ("--only-dataset", "'SHAPE'", "'SHAPES'?")),
-        ("run p.toml --only-method gtm", ("--only-method", "'gtm'", "'gmt'?", "one head")),
+        ("run p.toml --dataset SHAPE", ("--dataset", "'SHAPE'", "'SHAPES'?")),
+        ("run p.toml --method gtm", ("--method", "'gtm'", "'gmt'?", "one head")),
         ("run p.toml --seeds 0", ("--seeds must be at least 1, got 0",)),
         ("run p.toml --device gpu", ("--device takes cpu, cuda or auto, got 'gpu'",)),
         ("run bad.toml", ("bad.toml: line 'mean' on SHAPES: unknown option 'nothing'",)),
+        ("run other.toml", ("other.toml: folds is for task = 'classify', and this is",)),
     ],
 )
 def test_a_mistake_is_told_before_anything_runs(
     words: str, says: tuple[str, ...], gmpool_cli: Cli
 ) -> None:
     Path("bad.toml").write_text(TWO_LINES + "nothing = 1\n")
+    Path("other.toml").write_text(PLAN.replace("seeds = 2", "folds = 2"))
     said = gmpool_cli(*words.split())
     assert (said.code, said.out) == (2, "")
     for word in says:
@@ -163,36 +178,26 @@ def test_a_mistake_is_told_before_anything_runs(
 
 def test_each_set_is_loaded_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("p.toml").write_text(TWO_LINES.replace('["own"]', '["MUTAG"]'))
-    true, asked = run_plan.load, []
+    true, asked = task.load, []
 
     def load(name: str, root: Path | None) -> Any:
         asked.append((name, root))
         return true(name, root)
 
-    monkeypatch.setattr(run_plan, "load", load)
+    monkeypatch.setattr(task, "load", load)
     assert gmpool_cli(*RUN, "--seeds", 1, "--data", "somewhere").code == 0
     assert asked == [("MUTAG", Path("somewhere"))]
     assert len(rows()) == 4
 
 
 def test_changed_data_are_other_runs(gmpool_cli: Cli) -> None:
-    words = (*RUN, "--only-method", "mean")
+    words = (*RUN, "--method", "mean")
     assert gmpool_cli(*words).code == 0
     labels = Path("own/SHAPES_graph_labels.txt")
     labels.write_text(labels.read_text().replace("0\n1\n", "1\n0\n", 1))
     said = gmpool_cli(*words)
     assert cells(said.out, "mean")[2:5] == ["4", "0", "4"]
     assert len(rows()) == 8
-
-
-def test_list_plans(gmpool_cli: Cli) -> None:
-    said = gmpool_cli("list", "plans", "--json")
-    assert said.code == 0, said.err
-    found = {row["name"]: row for row in json.loads(said.out)}
-    assert list(found) == shipped_plans()
-    assert found["ablation"]["runs"] == 5 * (100 + 100 + 10)
-    assert (found["quick"]["lines"], found["quick"]["datasets"]) == (2, 1)
-    assert found["table1"]["about"] in gmpool_cli("list", "plans").out
 
 
 def test_help(gmpool_cli: Cli) -> None:
@@ -208,7 +213,43 @@ def test_programs_side_by_side_need_a_gpu(gmpool_cli: Cli, given: str, said: str
     assert said in refused.err
 
 
-def test_programs_side_by_side_are_stacks() -> None:
-    with pytest.raises(UserError, match="--replicas 1 makes none"):
-        check_side_by_side(2, "cuda", 1)
-    check_side_by_side(2, "cuda", None)
+def test_a_plan_of_another_task_with_its_models_and_pictures(gmpool_cli: Cli) -> None:
+    Path("mine.toml").write_text(PLAN)
+    said = gmpool_cli("run", "mine.toml", "--device", "cpu", "--replicas", "auto", "--keep-models")
+    assert said.code == 0, said.err
+    assert "12 of 12 runs are recorded" in said.err
+    assert [line.label for line in read_plan("mine.toml").lines] == [
+        "gmt 10% min x", "gmt 10% min a", "gmt 25% min x", "gmt 25% min a", "topk 10%", "topk 25%"
+    ]  # fmt: skip
+    keys = {run.key for job in read_plan("mine.toml").jobs() for run in job.runs}
+    assert keys == {row["key"] for row in rows()}
+    assert {path.name for path in Path("runs/models").iterdir()} == keys
+    again = gmpool_cli("run", "mine.toml", "--device", "cpu", "--json")
+    assert json.loads(again.out)["to_do"] == 0
+    table = gmpool_cli("table", "mine.toml", "--plots", "plots", "--format", "csv")
+    assert len(table.out.splitlines()) == 1 + 2 * 6
+    assert Path("plots/clouds.png").is_file()
+    page = gmpool_cli("table", "mine.toml", "--out", "table.html")
+    assert page.code == 0, page.err
+    assert "data:image/png;base64," in Path("table.html").read_text(encoding="utf-8")
+
+
+def test_models_are_kept_of_runs_that_are_recorded_already(gmpool_cli: Cli) -> None:
+    words = (*RUN, "--method", "mean")
+    assert gmpool_cli(*words).code == 0
+    said = gmpool_cli(*words, "--keep-models")
+    assert said.code == 0, said.err
+    assert said.err.count("epochs, ") == 4
+    assert len(rows()) == 4, "recorded once"
+    kept = {path.name for path in Path("runs/models").iterdir()}
+    assert kept == {row["key"] for row in rows()}
+    assert gmpool_cli(*words, "--keep-models").err.count("recorded before") == 4
+
+
+def test_a_method_without_weights_is_refused_before_anything_runs(gmpool_cli: Cli) -> None:
+    text = TWO_LINES.replace('["mean"]', '["mean", "wl-svm"]').replace("[options]", "[unused]")
+    Path("p.toml").write_text(text.split("[unused]")[0])
+    said = gmpool_cli(*RUN, "--keep-models")
+    assert said.code == 2
+    assert "wl-svm has no weights to save" in said.err
+    assert not Path("runs").exists()

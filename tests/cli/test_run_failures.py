@@ -10,7 +10,7 @@ import pytest
 import two_lines
 from two_lines import RUN, TWO_LINES, Cli, rows
 
-from gmpool.engine import jobs
+from gmpool.engine.executors import executor
 from gmpool.errors import MissingPackage
 
 in_tmp_path = two_lines.in_tmp_path
@@ -35,7 +35,7 @@ def test_a_line_that_diverges_does_not_stop_the_others(gmpool_cli: Cli) -> None:
 def test_one_failing_run_does_not_stop_its_line(
     gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true, calls = jobs.train, []
+    true, calls = executor.train, []
 
     def sometimes(*args: Any, **options: Any) -> Any:
         calls.append(options["seed"])
@@ -43,13 +43,13 @@ def test_one_failing_run_does_not_stop_its_line(
             raise MissingPackage("grakel", "demo", "this run")
         return true(*args, **options)
 
-    monkeypatch.setattr(jobs, "train", sometimes)
-    said = gmpool_cli(*RUN, "--only-method", "mean")
+    monkeypatch.setattr(executor, "train", sometimes)
+    said = gmpool_cli(*RUN, "--method", "mean")
     assert said.code == 2
     assert "failed: mean on SHAPES, 1 of 4 run(s), the first with seed 42 fold 2:" in said.err
     assert 'pip install "gmpool[demo]"' in said.err
     assert [(row["seed"], row["fold"]) for row in rows()] == [(42, 1), (43, 1), (43, 2)]
-    assert gmpool_cli(*RUN, "--only-method", "mean").code == 0, "the second time it works"
+    assert gmpool_cli(*RUN, "--method", "mean").code == 0, "the second time it works"
     assert len(rows()) == 4
 
 
@@ -64,7 +64,7 @@ def test_a_set_that_is_not_there_does_not_stop_the_others(gmpool_cli: Cli) -> No
 
 
 def test_ctrl_c_says_what_is_kept(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    true, calls = jobs.train, []
+    true, calls = executor.train, []
 
     def interrupted(*args: Any, **options: Any) -> Any:
         calls.append(options["seed"])
@@ -73,7 +73,7 @@ def test_ctrl_c_says_what_is_kept(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPat
         return true(*args, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(jobs, "train", interrupted)
+        patched.setattr(executor, "train", interrupted)
         said = gmpool_cli(*RUN)
     assert said.code == 130
     assert "stopped: 3 of 8 runs are recorded in runs" in said.err

@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from small_sets import FLAGS
 
-from gmpool.data import CATALOGUE
 from gmpool.engine.plan import read_plan
 from gmpool.engine.store import RunStore
+from gmpool.record import Row
 
 Cli = Callable[..., Any]
 PLAN = """
@@ -40,32 +41,34 @@ def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def record(store: str, *, seeds: tuple[int, ...] = (42, 43), lines: int = 3) -> None:
     """Rows as if the first lines of the plan were trained."""
-    for number, cell in enumerate(read_plan("mine.toml").cells()[: 2 * lines]):
-        for seed in seeds:
-            RunStore(Path(store)).record(
-                {
-                    "key": f"{number} {seed}",
-                    "task": "classify",
-                    "dataset": cell.dataset,
-                    "method": cell.model.method,
-                    "seed": seed,
-                    "fold": 1,
-                    "metric": "accuracy",
-                    "test": 80.0 - number + (seed - 42) / 10,
-                    "valid": 70.0,
-                    "valid_loss": 0.5,
-                    "best_epoch": 2,
-                    "epochs": 3,
-                    "seconds": 1.5,
-                    "parameters": 1000,
-                    "curve": {k: [1.0] for k in ("train_loss", "valid_loss", "valid_metric")},
-                    "config": {"model": asdict(cell.model), "train": asdict(cell.train)},
-                    "data_digest": CATALOGUE[cell.dataset].content,
-                    "split_digest": cell.dataset,
-                    "commit": "abc",
-                    "versions": {"python": "3.11"},
-                    "device": "a CPU",
-                }
+    for number, job in enumerate(read_plan("mine.toml").jobs()[: 2 * lines]):
+        for run in job.runs:
+            if run.seed not in seeds:
+                continue
+            RunStore(store).record(
+                Row(
+                    key=run.key,
+                    task="classify",
+                    dataset=job.name,
+                    method=job.model.method,
+                    seed=run.seed,
+                    fold=run.fold,
+                    metric="accuracy",
+                    test=80.0 - number + (run.seed - 42) / 10,
+                    valid=70.0,
+                    valid_loss=0.5,
+                    best_epoch=2,
+                    epochs=3,
+                    seconds=1.5,
+                    parameters=1000,
+                    curve={k: [1.0] for k in ("train_loss", "valid_loss", "valid_metric")},
+                    config=job.config,
+                    data_digest=job.card.digest,
+                    split_digest=job.card.split_digests[0],
+                    commit="abc",
+                    versions={"python": "3.11"},
+                    device="a CPU",
+                )
             )
 
 
@@ -186,3 +189,32 @@ def test_mistakes(words: str, expected: str, gmpool_cli: Cli) -> None:
     said = gmpool_cli("table", *words.split())
     assert (said.code, said.out) == (2, "")
     assert expected in said.err
+
+
+@pytest.fixture
+def recorded(gmpool_cli: Cli) -> None:
+    for words in (["--folds", 2], ["--folds", 1, "--seeds", 2, "--method", "mean"]):
+        assert gmpool_cli("train", "MUTAG", "--device", "cpu", *FLAGS, *words).code == 0
+
+
+def test_table_in_every_format(recorded: None, gmpool_cli: Cli) -> None:
+    shown = gmpool_cli("table")
+    assert shown.code == 0
+    assert "83.44 ± 1.33" in shown.out
+    assert "1 × 2" in shown.out
+    lines = gmpool_cli("table", "--format", "markdown").out.splitlines()
+    assert [line.split("|")[2].strip() for line in lines[2:4]] == ["gmt", "mean"]
+    rows = list(csv.DictReader(io.StringIO(gmpool_cli("table", "--format", "csv").out)))
+    assert [(r["method"], r["runs"], r["std_over"]) for r in rows] == [
+        ("gmt", "2", "folds"), ("mean", "2", "seeds"),
+    ]  # fmt: skip
+    said = gmpool_cli("table", "runs", "--json")
+    assert [r["method"] for r in json.loads(said.out)] == ["gmt", "mean"]
+    assert gmpool_cli("table", "--format", "json").out == said.out
+
+
+def test_table_of_a_file_of_rows_and_of_chosen_methods(recorded: None, gmpool_cli: Cli) -> None:
+    shutil.move("runs/rows.jsonl", "mutag.jsonl")
+    found = json.loads(gmpool_cli("table", "mutag.jsonl", "--method", "mean", "--json").out)
+    assert [(r["method"], r["runs"]) for r in found] == [("mean", 2)]
+    assert json.loads(gmpool_cli("table", "mutag.jsonl", "--dataset", "MUTAG", "--json").out)

@@ -1,0 +1,196 @@
+"""The commands that tasks have, as a user meets them: `gmpool train`, `gmpool reconstruct`, …"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import typer
+from said import Said
+from small_sets import FLAGS, TEN_MOLECULES
+from toy_task import TOY
+from typer.testing import CliRunner
+
+from gmpool.cli.do_task import command_of
+from gmpool.engine.checkpoint import load_model
+from gmpool.engine.store import RunStore
+from gmpool.tasks.task import TASKS
+
+Cli = Callable[..., Said]
+TRAIN = ("train", "MUTAG", "--method", "gmt", "--device", "cpu", *FLAGS)
+SHORT = ("-o", "epochs=3", "-o", "hidden_dim=8", "--device", "cpu")
+
+
+@pytest.fixture(autouse=True)
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default store is the folder runs/ where the command is given."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_train_ends_with_json_and_the_second_time_reuses(gmpool_cli: Cli) -> None:
+    words = (*TRAIN, "--folds", 2, "--seeds", 1, "--json")
+    said = gmpool_cli(*words)
+    assert said.code == 0, said.err
+    (result,) = json.loads(said.out)
+    assert (result["dataset"], result["method"], result["runs"]) == ("MUTAG", "gmt", 2)
+    rows = list(RunStore("runs"))
+    assert [(row.seed, row.fold) for row in rows] == [(42, 1), (42, 2)]
+    tests = torch.tensor([row.test for row in rows], dtype=torch.float64)
+    assert result["test_mean"] == pytest.approx(tests.mean().item())
+    assert result["test_std"] == pytest.approx(tests.std().item())
+    assert result["seconds"] == pytest.approx(sum(row.seconds for row in rows))
+    assert result["paper"]["mean"] == 83.44
+    assert said.err.count("epochs, ") == 2
+
+    again = gmpool_cli(*words)
+    assert json.loads(again.out) == [result]
+    assert again.err.count("recorded before") == 2
+    assert len(list(RunStore("runs"))) == 2
+
+
+def test_methods_side_by_side_in_a_table_and_a_file(gmpool_cli: Cli) -> None:
+    said = gmpool_cli(*TRAIN, "-m", "mean", "--folds", 2, "--out", "out/report.html")
+    assert said.code == 0, said.err
+    for word in ("MUTAG", "gmt", "mean", "83.44 ± 1.33", "69.50 ± 1.78", "accuracy %"):
+        assert word in said.out
+    assert "written: out/report.html" in said.err
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "83.44 ± 1.33" in page
+    assert "gmt, mean on MUTAG" in page
+    assert "gmpool train MUTAG" in page
+    assert not re.search(r'(src|href)="(?!data:)', page), "it needs no other file"
+    (image,) = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
+    assert base64.b64decode(image).startswith(b"\x89PNG")
+
+    words = (*TRAIN, "-m", "mean", "--folds", 2, "--out", "out/report.md", "--plots", "out")
+    markdown = gmpool_cli(*words)
+    assert markdown.err.count("recorded before") == 4
+    assert "| 83.44 ± 1.33 |" in Path("out/report.md").read_text(encoding="utf-8")
+    assert Path("out/intervals.png").read_bytes().startswith(b"\x89PNG")
+    assert "There is no critical-difference diagram" in markdown.err
+
+
+def test_a_kernel_and_a_network_are_lines_of_one_table(gmpool_cli: Cli) -> None:
+    said = gmpool_cli("train", "MUTAG", "-m", "wl-svm", "--folds", 2, "--device", "cpu")
+    assert said.code == 0, said.err
+    assert gmpool_cli(*TRAIN, "--folds", 2).code == 0
+    shown = json.loads(gmpool_cli("table", "--json").out)
+    assert {one["method"] for one in shown} == {"gmt", "wl-svm"}
+
+
+def test_the_best_model_is_kept_and_so_is_every_one(gmpool_cli: Cli) -> None:
+    said = gmpool_cli(*TRAIN, "--folds", 3, "--save-model", "best", "--keep-models")
+    assert said.code == 0, said.err
+    assert "model: best" in said.err
+    rows = list(RunStore("runs"))
+    assert sorted(path.name for path in Path("runs/models").iterdir()) == sorted(
+        row.key for row in rows
+    )
+    kept = load_model("best")
+    best = max(rows, key=lambda row: row.more["selection_score"])
+    assert kept.description["about"]["key"] == best.key
+    theirs = load_model(Path("runs/models") / best.key).model.state_dict()
+    assert all(
+        torch.equal(weights, theirs[name]) for name, weights in kept.model.state_dict().items()
+    )
+    again = gmpool_cli(*TRAIN, "--folds", 3, "--keep-models")
+    assert again.err.count("recorded before") == 3, "all of them are there"
+
+
+def test_a_ring_is_rebuilt_and_drawn(gmpool_cli: Cli) -> None:
+    words = ("reconstruct", "ring", "-p", "n=12", "-m", "gmt", "-m", "topk", *SHORT)
+    said = gmpool_cli(*words, "--store", "kept", "--plots", "kept")
+    assert said.code == 0, said.err
+    assert "ring(n=12): errors" in said.out
+    assert "TopKPool" in said.out
+    assert [row.method for row in RunStore("kept")] == ["gmt", "topk"]
+    assert Path("kept/clouds.png").read_bytes().startswith(b"\x89PNG")
+    again = gmpool_cli(*words, "--store", "kept", "--json")
+    assert again.err.count("recorded before") == 2
+    found = json.loads(again.out)
+    assert {one["metric"] for one in found} == {"error_x", "error_a"}
+
+
+def test_pictures_are_drawn_of_what_was_recorded_without_models(gmpool_cli: Cli) -> None:
+    words = ("reconstruct", "ring", "-p", "n=12", *SHORT)
+    assert gmpool_cli(*words).code == 0
+    said = gmpool_cli(*words, "--plots", "pictures", "--save-model", "best")
+    assert said.code == 0, said.err
+    assert Path("pictures/clouds.png").is_file()
+    assert load_model("best").description["task"] == "reconstruct"
+    assert len(list(RunStore("runs"))) == 1, "done again for the weights, recorded once"
+
+
+def test_a_users_own_molecules(gmpool_cli: Cli, tmp_path: Path) -> None:
+    table = tmp_path / "own.csv"
+    table.write_text("id,structure\n" + "".join(f"{i},{s}\n" for i, s in enumerate(TEN_MOLECULES)))
+    said = gmpool_cli(
+        "reconstruct", table, "--ratio", 0.2, "--ratio", 0.5, "--smiles-column", "structure",
+        "--store", "own", "--plots", "own", "--seeds", 2, "--replicas", "auto", *SHORT,
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert "validity (%)" in said.out
+    for name in ("curves-own.png", "molecules-own.png"):
+        assert Path("own", name).is_file()
+    shown = gmpool_cli("table", "own", "--format", "markdown")
+    assert "own: accuracy of atom types (%)" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("rign",), "unknown graph 'rign'"),
+        (("ring", "-m", "mean"), "unknown method 'mean' (known: diffpool, gmt, mincut, random"),
+        (("ring", "-m", "topk", "--objective", "a"), "topk has nothing to learn of objective a"),
+        (("ring", "--objective", "b"), "unknown objective 'b'"),
+        (("ring", "--ratio", "0"), "ratio must lie in (0, 1], got 0.0"),
+        (("ring", "-o", "ratio=0.5"), "give ratio as --ratio 0.5"),
+        (("ring", "-p", "n"), "--parameter takes KEY=VALUE, got 'n'"),
+        (("ring", "-p", "m=3"), "unknown parameter of ring 'm'"),
+        (("MUTAG", "-p", "n=3"), "n is for a graph that is made on the spot"),
+        (("ring", "--seeds", "0"), "seeds must be at least 1, got 0"),
+        (("ring", "--folds", "2"), "ring has 1 fold, so folds must be 1, got 2"),
+        (("ring", "--smiles-column", "s"), "smiles_column is for a table"),
+        (("ring", "--skip-bad-rows"), "skip_bad_rows is for a table"),
+    ],
+)
+def test_a_mistake_is_one_line(gmpool_cli: Cli, words: tuple[str, ...], text: str) -> None:
+    said = gmpool_cli("reconstruct", *words, "--device", "cpu")
+    assert (said.code, said.out) == (2, "")
+    assert text in said.err
+    assert len(said.err.splitlines()) == 1
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("name", ["classify", "reconstruct"])
+def test_what_a_task_declares_is_in_its_help(name: str, gmpool_cli: Cli) -> None:
+    task = TASKS[name]
+    said = gmpool_cli(str(task.verb), "--help")
+    assert said.code == 0
+    text = " ".join(said.out.replace("│", " ").split())
+    assert task.help in text
+    for flag in task.flags:
+        assert f"--{flag.name.replace('_', '-')}" in text
+        assert flag.help.removesuffix(".").split(", ")[0] in text
+
+
+def test_a_command_is_made_of_a_task_from_outside() -> None:
+    app = typer.Typer()
+    app.command()(command_of(TOY))
+    runner = CliRunner()
+    made = runner.invoke(
+        app, ["circle", "--points", "30", "-m", "wide", "-m", "narrow", "--folds", "1"]
+    )
+    assert made.exit_code == 0, made.output
+    assert "how far the middles are apart" in made.output
+    rows = list(RunStore("runs"))
+    assert [(row.task, row.method, row.dataset) for row in rows] == [
+        ("toy", "wide", "circle"), ("toy", "narrow", "circle"),
+    ]  # fmt: skip
+    assert {row.data_digest for row in rows} == {"points-circle-30"}, "its own option was heard"
+    assert all("norm" in row.more for row in rows)
