@@ -6,14 +6,18 @@ from pathlib import Path
 
 import pytest
 from own_set import write_set
+from plan_texts import SMALL, broken, plan_of
 from small_sets import OPTIONS
 
-from gmpool.config import ModelConfig, TrainConfig, published_settings
+from gmpool.config import TrainConfig
 from gmpool.data import CATALOGUE
-from gmpool.engine.cross_validate import Job, cross_validate
-from gmpool.engine.plan import Plan, read_plan, shipped_plans
+from gmpool.engine.executors.alone import Alone
+from gmpool.engine.job import Job, Recorded
+from gmpool.engine.plan import read_plan, shipped_plans
+from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
+from gmpool.tasks.classify.settings import ModelConfig, published_settings
 
 PAPER_METHODS = (
     "mean", "gin", "set2set", "sortpool", "diffpool", "sagpool-global", "sagpool", "topk",
@@ -22,30 +26,22 @@ PAPER_METHODS = (
 QUICK = "[options]\n" + "".join(f"{key} = {value}\n" for key, value in OPTIONS.items())
 
 
-def plan_of(folder: Path, text: str) -> Plan:
-    path = folder / "my-plan.toml"
-    path.write_text(text, encoding="utf-8")
-    return read_plan(path)
-
-
-SMALL = 'datasets = ["MUTAG", "ogbg-molbbbp"]\nmethods = ["mean", "gmt"]\n'
-
-
 def test_a_short_plan_and_its_defaults(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, SMALL)
-    assert (plan.name, plan.title, plan.paper, plan.part) == ("my-plan", "my-plan", None, "test")
+    assert (plan.name, plan.title, plan.task.name) == ("my-plan", "my-plan", "classify")
+    assert plan.header == {}
     assert (plan.seeds, plan.first_seed, plan.folds) == (1, 42, None)
-    cells = plan.cells()
-    assert [(c.line.label, c.line.method, c.dataset) for c in cells] == [
+    jobs = plan.jobs()
+    assert [(job.label, job.model.method, job.name) for job in jobs] == [
         ("mean", "mean", "MUTAG"), ("mean", "mean", "ogbg-molbbbp"),
         ("gmt", "gmt", "MUTAG"), ("gmt", "gmt", "ogbg-molbbbp"),
     ]  # fmt: skip
-    assert [(cell.seeds, cell.folds, cell.runs) for cell in cells[:2]] == [
-        ((42,), 10, 10), ((42,), 1, 1),
+    assert [(job.seeds, job.folds, len(job.runs)) for job in jobs[:2]] == [
+        ((42,), tuple(range(1, 11)), 10), ((42,), (1,), 1),
     ]  # fmt: skip
-    assert cells[2].model == ModelConfig(pool={"num_heads": 4, "layer_norm": True})
-    assert cells[2].train == TrainConfig()
-    assert cells[3].train.lr == published_settings("ogbg-molbbbp", "gmt")["lr"] == 1e-3
+    assert jobs[2].model == ModelConfig(pool={"num_heads": 4, "layer_norm": True})
+    assert jobs[2].train == TrainConfig()
+    assert jobs[3].train.lr == published_settings("ogbg-molbbbp", "gmt")["lr"] == 1e-3
 
 
 def test_all_that_a_plan_can_say(tmp_path: Path) -> None:
@@ -57,15 +53,16 @@ def test_all_that_a_plan_can_say(tmp_path: Path) -> None:
         + '[[line]]\nmethod = "gmt"\nlabel = "GIN"\noptions = { conv = "gin", pool.conv = "gin" }\n'
         + '[options]\npatience = "none"\n[dataset_options.MUTAG]\nepochs = 9\n',
     )
-    assert (plan.title, plan.paper, plan.part, plan.folds) == ("Mine", "ablation", "valid", 2)
+    assert (plan.title, plan.folds) == ("Mine", 2)
+    assert plan.header == {"paper": "ablation", "part": "valid"}
     assert [line.label for line in plan.lines] == ["mean", "gmt", "deep", "GIN"]
-    cells = plan.cells()
-    assert {cell.seeds for cell in cells} == {(7, 8, 9)}
-    assert [cell.folds for cell in cells[:2]] == [2, 1], "a set with fewer folds has all of its own"
-    assert [cell.model.num_layers for cell in cells] == [3, 3, 3, 3, 5, 5, 3, 3]
-    assert [cell.train.epochs for cell in cells[:2]] == [9, 500]
-    assert {cell.train.patience for cell in cells} == {None}
-    assert (cells[-1].model.conv, cells[-1].model.pool["conv"]) == ("gin", "gin")
+    jobs = plan.jobs()
+    assert {job.seeds for job in jobs} == {(7, 8, 9)}
+    assert [job.folds for job in jobs[:2]] == [(1, 2), (1,)], "a set with fewer has all of its own"
+    assert [job.model.num_layers for job in jobs] == [3, 3, 3, 3, 5, 5, 3, 3]
+    assert [job.train.epochs for job in jobs[:2]] == [9, 500]
+    assert {job.train.patience for job in jobs} == {None}
+    assert (jobs[-1].model.conv, jobs[-1].model.pool["conv"]) == ("gin", "gin")
 
 
 def test_the_nearer_option_counts(tmp_path: Path) -> None:
@@ -79,48 +76,44 @@ def test_the_nearer_option_counts(tmp_path: Path) -> None:
     line = '[[line]]\nmethod = "gmt"\noptions = {}\n'
     for text, heads in layers.items():
         given = f'datasets = ["MUTAG"]\n{line}{text}'
-        assert plan_of(tmp_path, given).cells()[0].model.pool["num_heads"] == heads
+        assert plan_of(tmp_path, given).jobs()[0].model.pool["num_heads"] == heads
         nearest = given.replace("options = {}", "options = { pool.num_heads = 2 }")
-        assert plan_of(tmp_path, nearest).cells()[0].model.pool["num_heads"] == 2
+        assert plan_of(tmp_path, nearest).jobs()[0].model.pool["num_heads"] == 2
 
 
 def test_a_cell_is_the_job_that_gmpool_train_does(tmp_path: Path) -> None:
     write_set(tmp_path / "own")
     text = f'datasets = ["own"]\nmethods = ["gmt"]\nseeds = 2\nfolds = 2\n{QUICK}'
     plan = plan_of(tmp_path, text)
-    (cell,) = plan.cells()
-    assert plan.datasets == (cell.dataset,) == ("SHAPES",), "as rows name it, not the path"
-    assert cell.own is not None
-    asked = Job.make(cell.own, "gmt", folds=2, seeds=2, options=OPTIONS)
-    assert cell.job(cell.own).specs() == asked.specs()
-    assert replace(plan, folds=None).cells()[0].folds == 10
+    (planned,) = plan.jobs()
+    assert plan.datasets == (planned.name,) == ("SHAPES",), "as rows name it, not the path"
+    assert planned.dataset is not None
+    asked = Job.make("classify", planned.dataset, "gmt", folds=2, seeds=2, options=OPTIONS)
+    assert planned.runs == asked.runs
+    assert len(replace(plan, folds=None).jobs()[0].folds) == 10
 
-    rows = cross_validate(asked, RunStore(tmp_path / "runs"))
+    rows = run_jobs([asked], RunStore(tmp_path / "runs"), Alone())
     stored = list(RunStore(tmp_path / "runs"))
-    assert cell.recorded([*stored, *stored]) == stored == json.loads(json.dumps(rows))
-    others = {
-        "seed": 44, "fold": 3, "task": "cluster", "dataset": "MUTAG", "data_digest": "other",
-        "split_digest": "other",
-        "config": {**rows[0]["config"], "train": {**rows[0]["config"]["train"], "lr": 1.0}},
-    }  # fmt: skip
-    for key, value in others.items():
-        assert not cell.recorded([{**rows[0], key: value}]), key
+    (cell,) = plan.asked(Recorded([*stored, *stored])).cells
+    assert cell.rows == stored == rows
+    assert (cell.label, cell.method, cell.dataset, cell.asked) == ("gmt", "gmt", "SHAPES", 4)
+    assert (cell.left_out, cell.changed) == (0, False)
 
 
 def test_options_of_an_own_set_are_found_by_its_path(tmp_path: Path) -> None:
     write_set(tmp_path / "own")
     text = 'datasets = ["own"]\nmethods = ["mean"]\n[dataset_options.own]\nepochs = 3\n'
-    assert plan_of(tmp_path, text).cells()[0].train.epochs == 3
+    assert plan_of(tmp_path, text).jobs()[0].train.epochs == 3
 
 
-def test_cells_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gmpool.engine.plan.load", None)
+def test_jobs_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gmpool.tasks.classify.task.load", None)
     folds = {
         name: 10 if entry.kind == "tu" else 1 for name, entry in CATALOGUE.items() if entry.outputs
     }
     names = json.dumps(list(folds))
-    cells = plan_of(tmp_path, f'datasets = {names}\nmethods = ["gmt"]').cells()
-    assert {cell.dataset: cell.folds for cell in cells} == folds
+    jobs = plan_of(tmp_path, f'datasets = {names}\nmethods = ["gmt"]').jobs()
+    assert {job.name: len(job.runs) for job in jobs} == folds
 
 
 def test_a_set_without_labels_is_refused(tmp_path: Path) -> None:
@@ -133,9 +126,9 @@ def test_every_shipped_plan(name: str) -> None:
     plan = read_plan(name)
     assert plan.name == name
     assert plan.title != name
-    cells = plan.cells()
-    assert len(cells) == len(plan.lines) * len(plan.datasets)
-    settings = [(cell.dataset, json.dumps([vars(cell.model), vars(cell.train)])) for cell in cells]
+    jobs = plan.jobs()
+    assert len(jobs) == len(plan.lines) * len(plan.datasets)
+    settings = [(job.name, job.task.name, json.dumps(job.settings)) for job in jobs]
     assert len(set(settings)) == len(settings), "no two lines are the same"
 
 
@@ -150,11 +143,12 @@ def test_which_plans_are_shipped() -> None:
 
 def test_table_1_and_its_validation_share_their_runs() -> None:
     table, validation = read_plan("table1"), read_plan("validation")
-    assert table.cells() == validation.cells()
-    assert sum(cell.runs for cell in table.cells()) == 14 * 10 * (6 * 10 + 4)
+    runs = [run for job in table.jobs() for run in job.runs]
+    assert [run for job in validation.jobs() for run in job.runs] == runs
+    assert len(runs) == len({run.key for run in runs}) == 14 * 10 * (6 * 10 + 4)
     assert tuple(line.method for line in table.lines) == PAPER_METHODS
-    assert (table.paper, table.part) == ("test", "test")
-    assert (validation.paper, validation.part) == ("valid", "valid")
+    assert table.header == {"paper": "test"}
+    assert validation.header == {"paper": "valid", "part": "valid"}
 
 
 def test_the_ablation_is_of_what_the_paper_calls_so() -> None:
@@ -163,27 +157,10 @@ def test_the_ablation_is_of_what_the_paper_calls_so() -> None:
         "GMT", "without message passing", "without graph attention", "without self-attention",
         "mean pooling",
     ]  # fmt: skip
-    assert plan.cells()[0] == read_plan("ablation-beyond").cells()[0]
-
-
-def broken(replaced: str = "", by: str = "", more: str = "") -> str:
-    return SMALL.replace(replaced, by) + more
+    assert plan.jobs()[0].runs == read_plan("ablation-beyond").jobs()[0].runs
 
 
 ERRORS = {
-    "unknown key": (
-        broken(more="sedes = 3"), ("unknown key 'sedes'", "did you mean 'seeds'?"),
-    ),
-    "unknown key of a line": (
-        broken(more='[[line]]\nmethod = "gmt"\nname = "x"'),
-        ("[[line]] number 1", "unknown key 'name'", "label, method, options"),
-    ),
-    "line without a method": (
-        broken(more='[[line]]\nlabel = "x"'), ("[[line]] number 1 has no method", 'method = "gmt"')
-    ),
-    "one heading for a line": (
-        broken(more='[line]\nmethod = "gmt"'), ("line takes tables", "[[line]]", "'gmt'")
-    ),
     "unknown dataset": (
         broken("MUTAG", "MUTAGG"), ("unknown dataset 'MUTAGG'", "did you mean 'MUTAG'?")
     ),
@@ -211,28 +188,7 @@ ERRORS = {
         broken(more="[dataset_options.DD]\nepochs = 2"),
         ("unknown set in dataset_options 'DD'", "(known: MUTAG, ogbg-molbbbp)"),
     ),
-    "options not by set": (
-        broken(more="[dataset_options]\nepochs = 2"),
-        ("dataset_options takes one table", "[dataset_options.NAME]"),
-    ),
-    "seeds of the wrong type": (
-        broken(more="seeds = true"), ("seeds takes a whole number from 1, got True",)
-    ),
-    "no seed": (broken(more="seeds = 0"), ("seeds takes a whole number from 1, got 0",)),
-    "negative seed": (
-        broken(more="first_seed = -1"), ("first_seed takes a whole number from 0, got -1",)
-    ),
     "more folds than there are": (broken(more="folds = 11"), ("1 … 10", "got 11")),
-    "title of the wrong type": (broken(more="title = 1"), ("title takes a text", "got 1")),
-    "methods not in a list": (
-        broken('["mean", "gmt"]', '"gmt"'), ("methods takes a list of names", "got 'gmt'")
-    ),
-    "unknown paper table": (
-        broken(more='paper = "tset"'), ("unknown paper 'tset'", "did you mean 'test'?")
-    ),
-    "unknown part": (
-        broken(more='part = "train"'), ("unknown part 'train'", "(known: test, valid)")
-    ),
     "same label twice": (
         broken(more='[[line]]\nmethod = "gmt"'),
         ("labels of lines: 'gmt' is there 2 times", "name it differently"),
@@ -243,7 +199,6 @@ ERRORS = {
     "no set": ('methods = ["gmt"]', ("the plan has no set", 'datasets = ["MUTAG"]')),
     "no line": ('datasets = ["MUTAG"]', ("the plan has no line", 'methods = ["gmt"]')),
     "empty file": ("", ("the plan has no set",)),
-    "not TOML": ("datasets = [MUTAG]", ("not TOML", "line 1, column")),
 }  # fmt: skip
 
 
@@ -279,3 +234,46 @@ def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match=r"binary\.toml: not TOML"):
         read_plan(tmp_path / "binary.toml")
+
+
+def test_several_values_of_an_option_are_a_line_each(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        'task = "reconstruct"\ndatasets = ["ring", "ZINC"]\nmethods = ["gmt"]\n'
+        'ratios = [0.1, 0.5]\nobjectives = ["x", "a"]\n'
+        '[[line]]\nlabel = "half"\nmethod = "mincut"\noptions = { ratio = 0.5 }\n',
+    )
+    assert [line.label for line in plan.lines] == [
+        "gmt 10% min x", "gmt 10% min a", "gmt 50% min x", "gmt 50% min a",
+        "half min x", "half min a",
+    ]  # fmt: skip
+    jobs = plan.jobs()
+    assert {job.task.name for job in jobs} == {"reconstruct"}
+    assert [(job.model.ratio, job.model.objective) for job in jobs[::2]] == [
+        (0.1, "x"), (0.1, "a"), (0.5, "x"), (0.5, "a"), (0.5, "x"), (0.5, "a")
+    ]  # fmt: skip
+    assert [(job.name, len(job.runs)) for job in jobs[:2]] == [("ring", 1), ("ZINC", 1)]
+    assert [job.train.epochs for job in jobs[:2]] == [10_000, 500], "one graph, and many"
+
+
+def test_a_method_may_be_of_another_task_of_the_family(tmp_path: Path) -> None:
+    jobs = plan_of(tmp_path, 'datasets = ["MUTAG"]\nmethods = ["gmt", "wl-svm"]\n').jobs()
+    assert [(job.task.name, job.task.family) for job in jobs] == [
+        ("classify", "classify"), ("wl-kernel", "classify")
+    ]  # fmt: skip
+
+
+def test_a_part_of_a_plan(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, f'{SMALL}[[line]]\nlabel = "deep"\nmethod = "gmt"\n')
+    part = plan.part(["MUTAG"], ["gmt"], 3)
+    assert (part.datasets, part.seeds) == (("MUTAG",), 3)
+    assert [line.label for line in part.lines] == ["gmt", "deep"], "by method or by label"
+    assert [line.label for line in plan.part([], ["deep"]).lines] == ["deep"]
+    assert plan.part([], []) == plan
+    for given, said in (
+        ((["DD"], []), "--dataset: unknown dataset of the plan 'DD'"),
+        (([], ["mincut"]), "--method: unknown method of the plan 'mincut'"),
+        (([], [], 0), "--seeds must be at least 1, got 0"),
+    ):
+        with pytest.raises(UserError, match=said):
+            plan.part(*given)

@@ -7,18 +7,22 @@ import pytest
 import torch
 from small_sets import MODEL, QUICK, TEN_MOLECULES, classes, split, with_labels
 from torch.nn import functional as F
+from trainings import alone
 
-from gmpool.config import ModelConfig, TrainConfig
-from gmpool.data import PackedGraphs, Split, from_smiles
+from gmpool.config import TrainConfig
+from gmpool.data import Dataset, Split, from_smiles
 from gmpool.engine import train as engine
-from gmpool.engine.train import Epoch, Evaluation, Trained, train
+from gmpool.engine.stack.stack import Member
+from gmpool.engine.train import Epoch, Evaluation, Trained
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
+from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.predict import predict
+from gmpool.tasks.classify.settings import ModelConfig
 
 
 def run(config: TrainConfig = QUICK, *, seed: int = 0, model: ModelConfig = MODEL) -> Trained:
-    return train(classes(), split(), model, config, metric="accuracy", seed=seed)
+    return alone(classes(), Member(split(), model, config, seed))
 
 
 def test_same_seed_same_bits() -> None:
@@ -41,15 +45,15 @@ def test_every_epoch_has_another_order_that_the_seed_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     orders: list[list[int]] = []
-    true = engine.epoch_batches
+    true = Dataset.batches
 
-    def spy(graphs: PackedGraphs, ids: torch.Tensor, *rest: object):
-        batches = list(true(graphs, ids, *rest))
+    def spy(self: Dataset, ids: torch.Tensor, *rest: object):
+        batches = list(true(self, ids, *rest))
         if torch.equal(ids, split().train):
             orders.append([i for batch in batches for i in batch.ids.tolist()])
         return batches
 
-    monkeypatch.setattr(engine, "epoch_batches", spy)
+    monkeypatch.setattr(Dataset, "batches", spy)
     for seed in (0, 0, 1):
         run(seed=seed)
     first, again, other = orders[:3], orders[3:6], orders[6:]
@@ -170,12 +174,48 @@ def test_a_loss_that_is_not_finite_is_an_error_that_says_what_to_do(epochs: int)
         run(config)
 
 
-@pytest.mark.parametrize("part", ["train", "valid", "test"])
-def test_an_empty_part_is_named(part: str) -> None:
+def without(part: str) -> Split:
     parts = {"train": split().train, "valid": split().valid, "test": split().test}
-    parts[part] = torch.tensor([], dtype=torch.int64)
-    with pytest.raises(UserError, match=f"the {part} part of the split of shapes is empty"):
-        train(classes(), Split(**parts), MODEL, QUICK, metric="accuracy", seed=0)
+    return Split(**{**parts, part: parts[part][:0]})
+
+
+def test_without_a_training_part_there_is_nothing_to_do() -> None:
+    with pytest.raises(UserError, match="the train part of the split of shapes is empty"):
+        alone(classes(), Member(without("train"), MODEL, QUICK, 0))
+
+
+@pytest.mark.parametrize("select_by", ["loss", "metric"])
+def test_without_a_validation_part_the_last_weights_are_kept(select_by: str) -> None:
+    """All epochs are done, whatever the patience; the weights are those of a training that
+    validates and has no better ones."""
+    config = replace(QUICK, epochs=5, patience=1, select_by=select_by)
+    trained = alone(classes(), Member(without("valid"), MODEL, config, 3))
+    assert [epoch.epoch for epoch in trained.curve] == [1, 2, 3, 4, 5]
+    assert trained.best == trained.curve[-1]
+    assert all(math.isnan(e.valid_loss) and math.isnan(e.valid_metric) for e in trained.curve)
+    seen: list[dict[str, torch.Tensor]] = []
+    true = Evaluation.of
+
+    def spy(self: Evaluation, model: torch.nn.Module) -> tuple[float, float]:
+        seen.append({k: v.clone() for k, v in model.state_dict().items()})
+        return true(self, model)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Evaluation, "of", spy)
+        validated = alone(classes(), Member(split(), MODEL, replace(config, patience=None), 3))
+    assert [e.train_loss for e in validated.curve] == [e.train_loss for e in trained.curve]
+    assert same(trained.model.state_dict(), seen[4])
+    assert not same(trained.model.state_dict(), seen[3])
+    assert 0 <= trained.test_metric <= 100
+
+
+def test_without_a_test_part_there_is_no_test_score() -> None:
+    trained = alone(classes(), Member(without("test"), MODEL, QUICK, 3))
+    assert math.isnan(trained.test_metric)
+    assert math.isnan(trained.test_loss)
+    tested = run(seed=3)
+    assert trained.curve == tested.curve
+    assert same(trained.model.state_dict(), tested.model.state_dict())
 
 
 CANCELS = pytest.mark.xfail(
@@ -187,23 +227,20 @@ CANCELS = pytest.mark.xfail(
 
 @pytest.mark.parametrize(
     "method",
-    [
-        pytest.param(m, marks=CANCELS if m == "haarpool" else ())
-        for m in METHODS
-        if METHODS[m].architecture != "kernel"
-    ],
+    [pytest.param(m, marks=CANCELS if m == "haarpool" else ()) for m in METHODS],
 )
 def test_memorises_ten_molecules(method: str) -> None:
     labels = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 0, 1])
     graphs = from_smiles(TEN_MOLECULES, labels, task="multiclass")
     everything = torch.arange(10)
-    trained = train(
+    trained = alone(
         graphs,
-        Split(everything, everything, everything),
-        ModelConfig(method=method, hidden_dim=32, num_layers=2, dropout=0.0),
-        TrainConfig(epochs=80, warmup_epochs=2, lr=5e-3, batch_size=10, weight_decay=0.0),
-        metric="accuracy",
-        seed=0,
+        Member(
+            Split(everything, everything, everything),
+            ModelConfig(method=method, hidden_dim=32, num_layers=2, dropout=0.0),
+            TrainConfig(epochs=80, warmup_epochs=2, lr=5e-3, batch_size=10, weight_decay=0.0),
+            seed=0,
+        ),
     )
     assert trained.test_metric == 100.0
 
@@ -213,7 +250,7 @@ def test_regression_is_learned_at_unit_scale_and_told_in_label_units() -> None:
     labels = (1000 + 50 * sizes).float().unsqueeze(1)  # far from mean 0 and deviation 1
     graphs = with_labels(labels, "regression")
     config = replace(QUICK, epochs=60, lr=0.02, patience=None)
-    trained = train(graphs, split(), MODEL, config, metric="rmse", seed=0)
+    trained = alone(graphs, Member(split(), MODEL, config, 0))
     ours = labels[split().train]
     assert trained.model.target_mean.item() == pytest.approx(ours.mean().item(), rel=1e-5)
     assert trained.model.target_std.item() == pytest.approx(ours.std(correction=0).item(), rel=1e-5)
@@ -230,11 +267,11 @@ def test_missing_labels_have_no_part_in_training() -> None:
     labels = torch.rand(24, 2, generator=torch.Generator().manual_seed(0)).round()
     labels[::3, 1] = math.nan
     config = replace(QUICK, batch_size=24, epochs=1, warmup_epochs=0)
-    trained = train(with_labels(labels, "binary"), split(), MODEL, config, metric="roc_auc", seed=0)
+    trained = alone(with_labels(labels, "binary"), Member(split(), MODEL, config, 0))
     assert math.isfinite(trained.curve[0].train_loss)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        fresh = engine.GraphModel(trained.model.shape, MODEL)
+        fresh = GraphModel(trained.model.shape, MODEL)
     out, _ = fresh(with_labels(labels, "binary").batch(split().train))
     y = labels[split().train]
     known = ~y.isnan()
@@ -244,9 +281,7 @@ def test_missing_labels_have_no_part_in_training() -> None:
 
 def test_every_epoch_is_reported() -> None:
     seen: list[Epoch] = []
-    trained = train(
-        classes(), split(), MODEL, QUICK, metric="accuracy", seed=0, on_epoch=seen.append
-    )
+    trained = alone(classes(), Member(split(), MODEL, QUICK, 0), on_epoch=seen.append)
     assert seen == trained.curve
     assert [e.epoch for e in seen] == [1, 2, 3]
     assert trained.seconds > 0
