@@ -114,7 +114,7 @@ class GraphBatch:
     @property
     def bond_kinds(self) -> Tensor | None:
         """float32 [C, num_edge_features]: the distinct rows of ``edge_attr`` in the whole set,
-        where they are few and there are codes (:mod:`gmpool.data.bond_kinds`)."""
+        where they are few and there are codes (:mod:`gmpool.data.constants`)."""
         kinds = self.graphs.bond_kinds
         return None if kinds is None else kinds.rows
 

@@ -15,10 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gmpool.data.adjacency_bits import AdjacencyBits
 from gmpool.data.batch import CSR
-from gmpool.data.bond_kinds import BondKinds
 from gmpool.data.compressed_rows import Rows, features
+from gmpool.data.constants import AdjacencyBits, BondKinds
 from gmpool.data.packed import PackedGraphs
 
 

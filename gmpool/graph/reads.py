@@ -17,7 +17,7 @@ from collections.abc import Set
 import torch
 from torch import nn
 
-from gmpool.data.adjacency_bits import is_dense
+from gmpool.data.constants import is_dense
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.data.packed import PackedGraphs
 from gmpool.errors import unknown

@@ -1,4 +1,5 @@
-"""Modules whose random numbers are a function of a seed and a clock, not of who else draws.
+"""Modules whose random numbers are a function of a seed and a clock, not of who else draws:
+dropout, and clusters drawn at random.
 
 What they draw in a step depends on nothing else that runs in the same program: stacked and alone,
 a replica draws the same.
@@ -6,10 +7,14 @@ a replica draws the same.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
+from gmpool.errors import UserError
 from gmpool.nn.keeps_options import KeepsOptions
+from gmpool.ops.segment import Segments
 
 # Odd multipliers of splitmix64 (Steele, Lea & Flood, 2014), as signed numbers.
 STEP, _MIX, _MIX_AGAIN = -7046029254386353131, -4658895280553007687, -7723592293110705685
@@ -59,3 +64,69 @@ def uniform(key: Tensor, place: Tensor) -> Tensor:
 def _shifted(h: Tensor, by: int) -> Tensor:
     """h >> by as if h had no sign."""
     return (h >> by) & (2 ** (64 - by) - 1)
+
+
+class Dropout(Clocked):
+    """Each number becomes 0 with probability `rate`, and is divided by 1 − rate otherwise.
+
+    rate: in [0, 1); the attribute is a tensor: replicas may have rates of their own.
+    """
+
+    rate: Tensor
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        if not 0 <= rate < 1:
+            raise UserError(f"dropout must lie in [0, 1), got {rate}")
+        self.register_buffer("rate", torch.tensor(float(rate)), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        place = torch.arange(x.numel(), device=x.device).view(x.shape)
+        number = uniform(self.tick(), place)
+        rate = self.rate.to(x.dtype)
+        return torch.where(number < rate, 0.0, x / (1 - rate))
+
+
+ROOM = 2**40
+"""Numbers that one graph may need; graphs lie that far apart."""
+
+
+class RandomAssignment(Clocked):
+    """Shares C [N, K] of each node, other ones for every graph. They are drawn anew in every step
+    of a training, and are always the same in evaluation.
+
+    They are a softmax of standard normal numbers, which nothing trains. Each number is a hash of
+    (seed, step, graph, node, cluster): it does not depend on the other graphs of a batch.
+
+    num_clusters: K.
+    """
+
+    def __init__(self, num_clusters: int) -> None:
+        super().__init__(keep_seed=True)  # an evaluation must find the same clusters again
+        self.num_clusters = num_clusters
+
+    def forward(self, ids: Tensor, segments: Segments, dtype: torch.dtype) -> Tensor:
+        """ids [B]: the numbers of the graphs in their set; nodes lie graph after graph. [N, K]"""
+        key, K = self.tick() if self.training else self.seed, self.num_clusters
+        batch = segments.batch
+        node = torch.arange(batch.shape[0], device=batch.device)
+        node = node - segments.ptr.index_select(0, batch)  # within its graph
+        first = ids.index_select(0, batch) * ROOM + node * K  # [N]
+        cluster = torch.arange(K, device=batch.device)
+        return normal(key, first[:, None] + cluster).to(dtype).softmax(1)
+
+
+def normal(key: Tensor, place: Tensor) -> Tensor:
+    """Standard normal numbers, one for each place, by hashing it with the key. float32"""
+    return from_uniform(uniform(key, place))
+
+
+def from_uniform(u: Tensor) -> Tensor:
+    """Normal numbers by the inverse of their distribution; u is a multiple of 2^-24 in [0, 1).
+
+    Half a step is added, so that -1 and 1, where the inverse has no end, are never reached. In this
+    order every sum is exact in float32.
+    """
+    return math.sqrt(2) * torch.erfinv(2 * u - 1 + 2.0**-24)

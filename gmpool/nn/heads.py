@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from gmpool.nn.dropout import Dropout
+from gmpool.nn.clock import Dropout
 
 
 def classifier(in_dim: int, hidden_dim: int, out_dim: int, *, dropout: float) -> nn.Sequential:

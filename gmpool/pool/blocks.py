@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from gmpool.errors import UserError, unknown
 from gmpool.graph import AnyEdges, Columns, Edges, Segments, plain
 from gmpool.nn.attention import Attended, SeedAttention
+from gmpool.nn.clock import Dropout
 from gmpool.nn.conv import ConvFactory, refuse_unread
-from gmpool.nn.dropout import Dropout
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.row_attention import RowAttention
 from gmpool.ops.add_bias import affine

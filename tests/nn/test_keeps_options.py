@@ -16,8 +16,8 @@ import gmpool.nn
 import gmpool.pool
 from gmpool import GMPool, GraphMultisetTransformer
 from gmpool.errors import UserError
+from gmpool.nn.clock import Dropout
 from gmpool.nn.conv import ForeignConv, GCNConv
-from gmpool.nn.dropout import Dropout
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.pool.method import GraphSizes, Method
 

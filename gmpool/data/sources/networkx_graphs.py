@@ -66,6 +66,10 @@ def from_networkx(
     return packed.validate()
 
 
+def _fail(index: int, where: str, message: str) -> DataError:
+    return DataError(f"graph {index}, {where}: {message}")
+
+
 def _edges(graphs: Sequence[nx.Graph], key: str | None) -> tuple[Tensor, Tensor, Tensor | None]:
     """Sources, targets over the set and weights, [E] each."""
     source: list[int] = []
@@ -82,9 +86,8 @@ def _edges(graphs: Sequence[nx.Graph], key: str | None) -> tuple[Tensor, Tensor,
             try:
                 value = float(value)
             except (TypeError, ValueError):
-                raise DataError(
-                    f"graph {index}, edge {a!r} - {b!r}: {key} {value!r} is not a number"
-                ) from None
+                edge = f"edge {a!r} - {b!r}"
+                raise _fail(index, edge, f"{key} {value!r} is not a number") from None
             both = not graph.is_directed() and a != b
             source += (number[a], number[b]) if both else (number[a],)
             target += (number[b], number[a]) if both else (number[b],)
@@ -99,7 +102,7 @@ def _node_values(graphs: Sequence[nx.Graph], key: str) -> list[tuple[int, Any, A
     for index, graph in enumerate(graphs):
         for node, attributes in graph.nodes(data=True):
             if key not in attributes:
-                raise DataError(f"graph {index}, node {node!r}: no attribute {key!r}")
+                raise _fail(index, f"node {node!r}", f"no attribute {key!r}")
             values.append((index, node, attributes[key]))
     return values
 
@@ -110,13 +113,11 @@ def _vectors(graphs: Sequence[nx.Graph], key: str) -> Tensor:
         try:
             row = np.asarray(value, dtype=np.float64).reshape(-1).tolist()
         except (TypeError, ValueError):
-            raise DataError(
-                f"graph {index}, node {node!r}: {key} {value!r} is not a number or vector"
-            ) from None
+            problem = f"{key} {value!r} is not a number or vector"
+            raise _fail(index, f"node {node!r}", problem) from None
         if rows and len(row) != len(rows[0]):
-            raise DataError(
-                f"graph {index}, node {node!r}: {key} has {len(row)} values, not {len(rows[0])}"
-            )
+            problem = f"{key} has {len(row)} values, not {len(rows[0])}"
+            raise _fail(index, f"node {node!r}", problem)
         rows.append(row)
     return torch.tensor(rows, dtype=torch.float32)  # [N, F]
 
@@ -130,9 +131,7 @@ def _categories(
     number = {value: i for i, value in enumerate(known)}
     for index, node, value in values:
         if value not in number:
-            raise DataError(
-                f"graph {index}, node {node!r}: {key} {value!r} is not a known category"
-            )
+            raise _fail(index, f"node {node!r}", f"{key} {value!r} is not a known category")
     column = torch.tensor([[number[value]] for _, _, value in values], dtype=torch.int64)
     return {"node_cat": column.view(-1, 1), "cat_sizes": (max(len(number), 1),)}
 
@@ -180,9 +179,8 @@ def to_networkx(graphs: PackedGraphs) -> list[nx.Graph]:
             graph.add_node(node, **({"x": tuple(row)} if row else {}))
         attributes: list[dict[str, Any]] = [{} for _ in pairs]
         for key, values in (("edge_attr", one.edge_attr), ("weight", one.edge_weight)):
-            for entry, value in zip(
-                attributes, [] if values is None else values.tolist(), strict=False
-            ):
+            listed_values = [] if values is None else values.tolist()
+            for entry, value in zip(attributes, listed_values, strict=False):
                 entry[key] = tuple(value) if isinstance(value, list) else value
         for (a, b), entry in zip(pairs, attributes, strict=True):
             if a <= b or not graphs.symmetric:

@@ -16,7 +16,7 @@ class DenseGraphs:
 
     ids [B]: their numbers in the set. ptr [B+1]: where the nodes of each begin. A graph may have
     more nodes here than in the set: those are made up, and have no edges, not even to themselves.
-    words, word_ptr, node_ptr: see `gmpool.data.adjacency_bits`.
+    words, word_ptr, node_ptr: see `gmpool.data.constants`.
     """
 
     ids: Tensor

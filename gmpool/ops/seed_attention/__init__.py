@@ -4,7 +4,7 @@ from gmpool.ops.seed_attention.choice import Choice as Choice
 from gmpool.ops.seed_attention.choice import choose as choose
 from gmpool.ops.seed_attention.operator import one_seed as one_seed
 from gmpool.ops.seed_attention.operator import seed_attention as seed_attention
-from gmpool.ops.seed_attention.softmax import seed_softmax as seed_softmax
+from gmpool.ops.seed_attention.pytorch import seed_softmax as seed_softmax
 from gmpool.ops.seed_attention.through_adjacency import (
     seed_attention_through as seed_attention_through,
 )

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gmpool.ops.grouped import collect, match, spread
 from gmpool.ops.matrix import Matrix
-from gmpool.ops.seed_attention.softmax import mass_of, seed_softmax, softmax_backward
+from gmpool.ops.seed_attention.pytorch import mass_of, seed_softmax, softmax_backward
 from gmpool.ops.segment import Segments, segment_gather
 from gmpool.ops.without_dispatcher import only_values
 

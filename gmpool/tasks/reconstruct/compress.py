@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from gmpool.errors import unknown
 from gmpool.graph.coarse_edges import CoarseEdges
 from gmpool.graph.edges import AnyEdges
+from gmpool.nn.clock import RandomAssignment
 from gmpool.nn.conv import GCNConv
-from gmpool.nn.random_assignment import RandomAssignment
 from gmpool.ops.grouped import collect, spread
 from gmpool.ops.segment import Segments, segment_sum
 from gmpool.ops.sparse import spmm

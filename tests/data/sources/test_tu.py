@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import io
 import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch_geometric.datasets import TUDataset
 from torch_geometric.utils import degree, one_hot
 
 from gmpool.data import CATALOGUE, read_tu
+from gmpool.data.sources import tu
+from gmpool.data.sources.tu import read_numbers
 from gmpool.errors import DataError
 
 TINY = {
@@ -91,7 +95,7 @@ def test_errors_name_file_and_line(tmp_path: Path, part: str, text: str, message
 def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_tiny(tmp_path)
     want = read_tu(folder).digest
-    monkeypatch.setattr("gmpool.data.sources.number_columns._BLOCK", 7)
+    monkeypatch.setattr("gmpool.data.sources.tu._BLOCK", 7)
     assert read_tu(folder).digest == want
     with pytest.raises(DataError, match=r"TINY_A\.txt:4: 'x' is not"):
         read_tu(write_tiny(tmp_path, A="1, 2\n2, 1\n1, 2\n2, x\n3, 4\n"))
@@ -134,3 +138,24 @@ def test_same_graphs_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
     else:
         assert torch.equal(data.x, batch.x)
     assert graphs.symmetric
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 24])
+def test_blocks_do_not_matter(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tu, "_BLOCK", block)
+    text = b"1, 2\n30, -4\r\n5,6\n"
+    found = read_numbers(io.BytesIO(text), "here", np.int32)
+    assert found.dtype == np.int32
+    assert found.tolist() == [[1, 2], [30, -4], [5, 6]]
+    last = read_numbers(io.BytesIO(b"0.5\n1e3"), "here", np.float32, columns=1)
+    assert last.tolist() == [[0.5], [1000.0]]
+    with pytest.raises(DataError, match="here:3: 'x' is not a whole number"):
+        read_numbers(io.BytesIO(b"1\n2\nx\n"), "here", np.int64)
+    with pytest.raises(DataError, match="here:2: 1 values, expected 2"):
+        read_numbers(io.BytesIO(b"1, 2\n3\n4, 5\n"), "here", np.int64)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b"  \n\n"])
+def test_an_empty_file(text: bytes) -> None:
+    with pytest.raises(DataError, match="here: the file is empty"):
+        read_numbers(io.BytesIO(text), "here", np.int64)
