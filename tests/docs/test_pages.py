@@ -59,7 +59,11 @@ def test_commands_have_the_options_that_are_given(page: Path) -> None:
             continue
         command = group.get_command(None, verb)
         assert command is not None, words
-        command.make_context(verb, rest)
+        try:
+            command.make_context(verb, rest)
+        except Exception as error:  # of click, or of the copy of it that newer typer brings
+            # A sentence may name a command without all that it takes.
+            assert type(error).__name__ == "MissingParameter", (words, error)
 
 
 def test_the_plan_that_is_shown_is_read(tmp_path: Path) -> None:

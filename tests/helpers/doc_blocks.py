@@ -37,8 +37,10 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """The words of every gmpool command in fenced and indented blocks; comments are left out."""
-    lines = re.findall(r"^(?: {4}|\$ )(gmpool .*)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    """The words of every gmpool command, in blocks and in sentences; comments are left out."""
+    text = page.read_text(encoding="utf-8")
+    lines = re.findall(r"^(?: {4}|\$ )(gmpool .*)$", text, flags=re.MULTILINE)
+    lines += re.findall(r"`(gmpool [a-z][^`…]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
