@@ -62,8 +62,8 @@ def test_commands_have_the_options_that_are_given(page: Path) -> None:
         try:
             command.make_context(verb, rest)
         except Exception as error:  # of click, or of the copy of it that newer typer brings
-            # A sentence may name a command without all that it takes.
-            assert type(error).__name__ == "MissingParameter", (words, error)
+            if type(error).__name__ != "MissingParameter":  # a sentence may leave a word out
+                raise
 
 
 def test_the_plan_that_is_shown_is_read(tmp_path: Path) -> None:
