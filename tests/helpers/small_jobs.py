@@ -52,5 +52,5 @@ class Log:
 
 
 def timeless(rows: Sequence[Row]) -> list[Row]:
-    """Rows without what no two runs have in common."""
-    return [replace(row, seconds=0) for row in rows]
+    """Rows without what no two runs have in common, nor processes where somebody edits the code."""
+    return [replace(row, seconds=0, commit=None, source=None) for row in rows]

@@ -1,0 +1,106 @@
+"""The way to run that the options of a command ask for, and words turned into devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from gmpool.cli.arguments import executor_for, settings_from, usable_device
+from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Executor
+from gmpool.engine.executors.processes import Processes, usable_cores
+from gmpool.engine.executors.stacked import Stacked
+from gmpool.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def own_precision() -> Iterator[None]:
+    """What the options set is set back."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    yield
+    torch.backends.cuda.matmul.allow_tf32 = before
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (("cpu", None, None), Alone("cpu")),
+        (("cpu", "1", None), Alone("cpu")),
+        (("cpu", "3", None), Stacked("cpu", 3, None)),
+        (("cpu", "auto", None), Stacked("cpu", None, None)),
+        (("cuda", None, None), Stacked("cuda", None, None)),
+        (("cuda", None, None, 2), Stacked("cuda", None, 2)),
+        (("cuda:1", "8", None, 3), Stacked("cuda:1", 8, 3)),
+        (("cuda:1", "1", None), Alone("cuda:1")),
+        (("cpu", None, "1"), Alone("cpu")),
+        (("cpu", None, "3"), Processes(3)),
+    ],
+)
+def test_a_cpu_does_one_at_a_time_and_a_gpu_as_many_as_it_holds(
+    asked: tuple[Any, ...], expected: Executor
+) -> None:
+    assert executor_for(*asked) == expected
+
+
+def test_as_many_workers_as_cores() -> None:
+    cores = usable_cores()
+    assert cores >= 1
+    assert executor_for("cpu", None, "auto") == (Processes(cores) if cores > 1 else Alone("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("cuda", None, "2"), "--workers is for the CPU; this runs on cuda: use --replicas there"),
+        (("cpu", "auto", "2"), "--workers and --replicas are two ways to do many runs at once"),
+        (("cpu", None, "0"), "--workers takes auto or a number from 1 on, got '0'"),
+        (("cpu", None, "1.5"), "--workers takes auto or a number from 1 on, got '1.5'"),
+        (("cpu", "0", None), "--replicas takes auto or a number from 1 on, got '0'"),
+        (("cpu", "-1", None), "--replicas takes auto or a number from 1 on, got '-1'"),
+        (("cuda", "1", None, 2), "--replicas 1 makes none"),
+        (("cuda", None, None, 0), "--side-by-side takes a number from 1 on, got 0"),
+        (("cpu", None, None, 2), "--side-by-side is for a GPU; this runs on the CPU"),
+        (("cpu", None, None, None, True), "--tf32 is for a GPU; this runs on the CPU"),
+    ],
+)
+def test_what_cannot_be_is_refused(asked: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        executor_for(*asked)
+    assert said in str(error.value)
+
+
+def test_precision_is_what_was_asked_for() -> None:
+    executor_for("cuda", None, None, tf32=True)
+    assert torch.backends.cuda.matmul.allow_tf32
+    executor_for("cuda", None, None)
+    assert not torch.backends.cuda.matmul.allow_tf32
+
+
+def test_a_device_that_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert usable_device("cpu") == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert usable_device("auto") == "cpu"
+    with pytest.raises(UserError, match="--device cuda: this machine has 0 CUDA devices"):
+        usable_device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert usable_device("auto") == "cuda"
+    assert usable_device("cuda:1") == "cuda:1"
+    with pytest.raises(UserError, match="--device cuda:2: this machine has 2 CUDA devices"):
+        usable_device("cuda:2")
+    for name in ("gpu", "mps", ""):
+        with pytest.raises(UserError, match="--device takes cpu, cuda or auto, got"):
+            usable_device(name)
+
+
+def test_settings() -> None:
+    assert settings_from(["lr=0.1", "pool.conv=none", "words=a=b", "empty="]) == {
+        "lr": "0.1", "pool.conv": "none", "words": "a=b", "empty": "",
+    }  # fmt: skip
+    for text in ("lr", "=3", ""):
+        with pytest.raises(UserError, match=f"--option takes KEY=VALUE, got '{text}'"):
+            settings_from([text])
