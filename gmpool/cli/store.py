@@ -49,10 +49,11 @@ def rekey(
             if path != runs.path:
                 entries = [entry for _, entry in Journal(path)]
                 files[path] = _lines([{**e, "key": new.get(e["key"], e["key"])} for e in entries])
-        write_atomically(files)
+        # Models first: whoever is stopped in between does all again, because rows are as they were.
         for old, key in changed.items():
             if (folder / "models" / old).is_dir() and not (folder / "models" / key).exists():
                 (folder / "models" / old).rename(folder / "models" / key)
+        write_atomically(files)
 
 
 def _lines(entries: list[dict[str, object]]) -> bytes:
