@@ -1,7 +1,5 @@
 """An epoch: every graph once, in batches that are assembled several at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise

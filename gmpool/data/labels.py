@@ -1,7 +1,5 @@
 """What a column of labels means: classes, yes/no answers, or numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From an unordered edge list to PackedGraphs: sort, drop what must go, shrink the types."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

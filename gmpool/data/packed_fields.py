@@ -1,7 +1,5 @@
 """What a packed set is made of: its fields, their counts and the digest of their content."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

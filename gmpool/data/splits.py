@@ -1,7 +1,5 @@
 """Which graphs are for training, validation and test."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

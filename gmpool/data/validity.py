@@ -1,7 +1,5 @@
 """Whether a packed set can be what it says it is."""
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 import torch

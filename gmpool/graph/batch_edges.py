@@ -1,7 +1,5 @@
 """The edges and the segments of a batch of a packed set: whatever is not asked for is not made."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import TypeVar
 

@@ -7,8 +7,6 @@ order: no sort and no loop over nodes. Two different neighbourhoods get the same
 chance of 2^-64.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

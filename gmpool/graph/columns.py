@@ -5,8 +5,6 @@ H_{l+1} = ReLU(ÂH_l W + b): message passing has computed ÂH_1 … ÂH_{L-1} on
 is new. Keeping the blocks apart saves (L-1)/L of that propagation, forward and backward.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """What a layer is given of edges, the edges that a user passes, and those that a pooling made."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import NamedTuple, Protocol
 

@@ -3,8 +3,6 @@
 Nothing is sorted: what is left of edges sorted by target is sorted by target.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

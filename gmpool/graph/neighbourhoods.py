@@ -1,8 +1,6 @@
 """Wider neighbourhoods: those that hold the node itself, A + L with L a loop of weight 1 where
 none is; and those of nodes within so many steps of each other."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

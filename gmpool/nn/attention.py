@@ -5,8 +5,6 @@ with keys and values K_i, V_i linear in the rows (MH) or made by graph convoluti
 softmax over the queries ("seeds") or over the rows ("nodes").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

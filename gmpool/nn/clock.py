@@ -5,8 +5,6 @@ What they draw in a step depends on nothing else that runs in the same program: 
 a replica draws the same.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

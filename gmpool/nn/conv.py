@@ -1,7 +1,5 @@
 """Graph convolutions: message passing in the encoder, and keys and values in graph attention."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, TypeGuard, cast
 

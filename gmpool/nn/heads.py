@@ -1,7 +1,5 @@
 """From graph vectors to predictions."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from gmpool.nn.clock import Dropout

@@ -5,8 +5,6 @@ replica axis steps out: all replicas are run together, and the gradient of the s
 holds each one's own. Both ways can be differentiated once more, by the weights and by the input.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Modules that keep what they were made with, as scikit-learn's estimators do."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Embeddings of categorical atoms and bonds, and the convolutions that read bonds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ClassVar
 

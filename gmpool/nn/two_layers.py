@@ -1,7 +1,5 @@
 """Linear, ReLU, linear."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from torch import Tensor, nn

@@ -4,8 +4,6 @@ An operator with kernels is a package with two modules that hold the same functi
 PyTorch's operators, and triton.py. Triton is optional, and imported when it first serves.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

@@ -7,8 +7,6 @@ A linear map of two ends' features side by side is such a sum: w · [x_i ‖ x_j
 Derivatives are sums over rows of the matrix and of its transpose, so that nothing is scattered.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

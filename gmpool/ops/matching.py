@@ -12,8 +12,6 @@ costs as much as there are nodes, whatever the number of edges. There may be man
 clique where all nodes like the same neighbour best, one pair leaves at a time.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

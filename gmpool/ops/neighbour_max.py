@@ -5,8 +5,6 @@ m_id = max_{j in row i} x_jd
 The gradient goes to the neighbour that has the maximum; of several that share it, to one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -7,8 +7,6 @@ The operators of a step read the same few index tensors again and again: the uni
 once, and forgotten with the tensor that it was made of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The row of each entry of a sparse matrix, and orders of entries whose rows are known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

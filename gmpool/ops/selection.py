@@ -5,8 +5,6 @@ are left must follow from shapes alone. So the made-up graph keeps whatever the 
 number that always suffices, and its last node stands in for those it has too few of.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The precision that operators sum in."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

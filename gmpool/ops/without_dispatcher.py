@@ -5,8 +5,6 @@ dispatcher past vmap, autograd and compilers to the kernel. On a CPU and a batch
 work is 20 to 60 µs. The same kernel and the same derivative as an autograd.Function cost 8 µs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The datasets that have a name, as ``catalogue.toml`` lists them, and what is known of them."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

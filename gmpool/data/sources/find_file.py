@@ -1,7 +1,5 @@
 """Where the file of a named set is: given folder, $GMPOOL_DATA, cache, public home."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -4,8 +4,6 @@ Hu et al., "Open Graph Benchmark", NeurIPS 2020. Each feature is the position of
 whose last entry also takes everything else.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Sequence
 from typing import Any

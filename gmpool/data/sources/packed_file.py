@@ -1,8 +1,6 @@
 """PackedGraphs on disk: one safetensors file with a checksum, memory-mapped when read; and
 what was packed before from the same source, in the user's cache."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable

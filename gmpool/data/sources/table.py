@@ -1,7 +1,5 @@
 """A table of molecules: CSV or TSV, plain or compressed, one SMILES and its labels per row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal

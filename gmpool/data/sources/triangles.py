@@ -1,7 +1,5 @@
 """Undirected graphs as bits of their upper triangles: how COLLAB fits into 1.4 MB."""
 
-from __future__ import annotations
-
 import zipfile
 
 import numpy as np

@@ -3,8 +3,6 @@
 Morris et al., "TUDataset: A collection of benchmark datasets for learning with graphs", 2020.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 import zipfile

@@ -1,7 +1,5 @@
 """Adam for R replicas at once, each with its own rate, decay, clipping and clock."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from gmpool.ops.adam.pytorch import Pace, update_by_row

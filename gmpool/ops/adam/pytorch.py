@@ -1,8 +1,6 @@
 """What a step of Adam does to each of R replicas, and Adam by PyTorch's operators: for all of them
 at once, or one after the other."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -6,8 +6,6 @@ There each way is one kernel here. A map that is alone needs no such thing: its
 product adds the bias itself.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

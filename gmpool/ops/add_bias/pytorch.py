@@ -1,7 +1,5 @@
 """z + b and ReLU(z + b) of stacked linear maps by PyTorch's operators."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -12,8 +12,6 @@ rows. On a GPU with Triton each pass is one kernel, and no row of an edge is eve
 elsewhere, and for a gradient that will itself be differentiated, both are composed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

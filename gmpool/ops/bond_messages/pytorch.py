@@ -1,7 +1,5 @@
 """Messages with bonds by PyTorch's operators, a row for each edge: see operator.py."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

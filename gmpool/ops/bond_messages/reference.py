@@ -1,7 +1,5 @@
 """What bond_messages means."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

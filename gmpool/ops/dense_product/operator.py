@@ -4,8 +4,6 @@ Linear and symmetric: its derivative is itself, applied to the gradient. On a GP
 bits become tiles that matrix units multiply with.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

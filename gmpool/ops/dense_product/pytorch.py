@@ -1,8 +1,6 @@
 """The product by PyTorch's operators: graphs are unpacked one by one, as the reference does it.
 Correct, and slower than a sparse product."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from gmpool.ops.dense_product.reference import DenseGraphs, dense_product_reference

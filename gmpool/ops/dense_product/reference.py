@@ -1,7 +1,5 @@
 """What dense_product means."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -5,8 +5,6 @@ The operators of a step ask for the same few layouts again and again: on a CPU, 
 much as the sums, they are made once for a batch.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -7,8 +7,6 @@ With node i in graph b(i), and H heads that share the rows z_i:
 The three are closed under differentiation: the derivatives of each are the other two.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@ Large graphs are one matrix product each, which reads Z once; small graphs go th
 (embedding_bags.py). Which is cheaper is decided by counting operations.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

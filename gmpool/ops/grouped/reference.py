@@ -1,7 +1,5 @@
 """What collect, spread and match mean."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

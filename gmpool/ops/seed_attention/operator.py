@@ -17,8 +17,6 @@ instead. On a GPU with Triton each pass is one kernel that makes A on the way; i
 memory only for those who ask for it. Which implementation serves is chosen once (choice.py).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 A gradient that will itself be differentiated is composed of operators that can be.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

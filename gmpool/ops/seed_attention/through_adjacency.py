@@ -1,7 +1,5 @@
 """Seed attention on propagated features that are never made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

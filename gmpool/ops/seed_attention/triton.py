@@ -1,7 +1,5 @@
 """Seed attention by kernels: those for few slots, or those on tiles."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 import gmpool.ops.seed_attention.few_slots_backward as few_slots_backward

@@ -8,8 +8,6 @@ on the transpose, which the pattern keeps. So first, second and every further de
 these two kernels, without a sort and without a scatter.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

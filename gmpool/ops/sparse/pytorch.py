@@ -5,8 +5,6 @@ vectorised and threaded, and on the batches of this field faster than the sparse
 faster than index_add (`gmpool bench ops`). sddmm is sampled_addmm.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import torch

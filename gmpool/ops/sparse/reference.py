@@ -1,7 +1,5 @@
 """What spmm and sddmm mean."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
