@@ -1,7 +1,5 @@
 """Per-set constants of the adjacency: transposes, the symmetric flag, the normalised operator."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -34,6 +32,12 @@ def local_ids(node_ptr: Tensor, dtype: torch.dtype) -> Tensor:
     return (torch.arange(count, device=node_ptr.device) - first).to(dtype)
 
 
+def local_targets(rows: Rows, node_ptr: Tensor) -> Tensor:
+    """The row of each entry, counted inside its graph as ``col`` is, [E]."""
+    local = local_ids(node_ptr, rows.col.dtype)
+    return local.repeat_interleave(rows.row_ptr.diff(), output_size=rows.col.numel())
+
+
 def _node_of_col(rows: Rows, node_ptr: Tensor) -> Tensor:
     """``col`` counted over the whole set, [E]; 32 bits where they suffice, to save memory."""
     dtype = torch.int32 if int(node_ptr[-1]) < 2**31 else torch.int64
@@ -53,8 +57,7 @@ def transpose(rows: Rows, node_ptr: Tensor) -> Rows:
     row_ptr = torch.zeros_like(rows.row_ptr)
     torch.cumsum(torch.bincount(col, minlength=num_nodes), 0, out=row_ptr[1:])
     order = torch.sort(col, stable=True).indices  # [E]
-    local = local_ids(node_ptr, rows.col.dtype)
-    target = local.repeat_interleave(rows.row_ptr.diff(), output_size=num_edges)
+    target = local_targets(rows, node_ptr)
     counts = rows.edge_ptr.diff()
     first = rows.edge_ptr[:-1].repeat_interleave(counts, output_size=num_edges)
     largest = int(counts.max()) if counts.numel() else 0
@@ -123,10 +126,7 @@ def _split_loops(rows: Rows, node_ptr: Tensor) -> tuple[Rows, Tensor]:
     num_nodes = rows.row_ptr.numel() - 1
     loop = torch.ones(num_nodes, device=rows.col.device)
     counts = rows.row_ptr.diff()
-    target = local_ids(node_ptr, rows.col.dtype).repeat_interleave(
-        counts, output_size=rows.col.numel()
-    )
-    keep = rows.col != target  # [E]
+    keep = rows.col != local_targets(rows, node_ptr)  # [E]
     if bool(keep.all()):
         return rows, loop
     node = torch.repeat_interleave(counts, output_size=rows.col.numel())  # [E]

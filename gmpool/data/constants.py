@@ -1,7 +1,5 @@
 """What is computed once per set: rows and their transposes, dense features, bonds, bits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -15,6 +13,7 @@ from gmpool.data.compressed_rows import (
     gcn_normalised,
     is_symmetric,
     local_ids,
+    local_targets,
     transpose,
 )
 from gmpool.data.packed_fields import PackedFields
@@ -94,7 +93,7 @@ def find_bond_kinds(
     example.scatter_(0, code, torch.arange(len(code), device=cat.device))
     kinds = features(None, cat[example].long(), sizes, count)
     small = code.to(torch.uint8)
-    is_bond = gcn.col != _target(gcn, node_ptr)
+    is_bond = gcn.col != local_targets(gcn, node_ptr)
     of_gcn = torch.full_like(gcn.col, count, dtype=torch.uint8).masked_scatter_(is_bond, small)
     return BondKinds(kinds, small, of_gcn)
 
@@ -112,12 +111,6 @@ def _way_back(back: Rows) -> Tensor:
     assert back.perm is not None
     first = back.edge_ptr[:-1].repeat_interleave(back.edge_ptr.diff(), output_size=len(back.perm))
     return first + back.perm
-
-
-def _target(rows: Rows, node_ptr: Tensor) -> Tensor:
-    """The row of each entry, counted inside its graph as col is. [E]"""
-    local = local_ids(node_ptr, rows.col.dtype)
-    return local.repeat_interleave(rows.row_ptr.diff(), output_size=len(rows.col))
 
 
 DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32

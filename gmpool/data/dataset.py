@@ -20,11 +20,7 @@ from gmpool.errors import DataError, unknown
 from gmpool.registry import Registry
 
 Metric = Literal["accuracy", "roc_auc", "rmse"]
-METRICS: dict[str, Metric] = {
-    "multiclass": "accuracy",
-    "binary": "roc_auc",
-    "regression": "rmse",
-}
+METRICS: dict[str, Metric] = {"multiclass": "accuracy", "binary": "roc_auc", "regression": "rmse"}
 _FOLDS = 10
 
 

@@ -6,13 +6,11 @@ O((E + nnz S) · K), with the gradients of spmm. When that table is too large, w
 many thousand nodes, the product is one of sparse matrices.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
 from gmpool.graph.matrices import SparseMatrix
-from gmpool.graph.pairs import Slots
+from gmpool.graph.merged import Slots
 from gmpool.ops.row_ids import inverse
 from gmpool.ops.segment import Segments
 from gmpool.ops.selection import renumbering, true_before

@@ -10,8 +10,6 @@ asks for itself; its parts name theirs:
     batch              which graphs of which set these are: no batch of fixed shape can tell
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 
 import torch
@@ -53,8 +51,5 @@ def batches_for(
     if reads & KINDS and not by_kind:
         reads = reads | {"entries"} | FEATURES
     return FixedBatches(
-        graphs,
-        plain=not reads <= {"gcn", "gcn_bonds"},
-        attr=bool(reads & FEATURES),
-        codes=by_kind,
+        graphs, plain=not reads <= {"gcn", "gcn_bonds"}, attr=bool(reads & FEATURES), codes=by_kind
     )

@@ -1,7 +1,5 @@
 """Message passing before the pooling: layers whose outputs are concatenated (jumping knowledge)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import torch
@@ -24,12 +22,7 @@ class Encoder(KeepsOptions):
     """
 
     def __init__(
-        self,
-        in_dim: int,
-        hidden_dim: int,
-        *,
-        num_layers: int = 3,
-        conv: str | ConvFactory = "gcn",
+        self, in_dim: int, hidden_dim: int, *, num_layers: int = 3, conv: str | ConvFactory = "gcn"
     ) -> None:
         super().__init__()
         if num_layers < 0:

@@ -1,7 +1,5 @@
 """Attention among the rows of each graph: what SelfAtt is made of (equation 8)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -44,6 +42,7 @@ class RowAttention(MultiHeadAttention):
     def _ragged(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments) -> Tensor:
         """All pairs within each graph, as the entries of a sparse matrix: Σ n_g² of them."""
         pairs = complete_graphs(segments)
+        assert pairs.to_t is not None
         # A softmax over a query's keys runs along rows; over a key's queries along columns.
         entries = pairs if self.softmax == "nodes" else pairs.transposed
         place = torch.arange(pairs.col.shape[0], device=q.device)
@@ -52,17 +51,12 @@ class RowAttention(MultiHeadAttention):
         for i in range(self.num_heads):
             score = self.factor * sddmm(pairs, q[:, i].contiguous(), k[:, i].contiguous())
             if self.softmax == "seeds":
-                score = score.index_select(0, _swap(pairs))
+                score = score.index_select(0, pairs.to_t)
             a = segment_softmax(score[:, None], groups)[:, 0]
             if self.softmax == "seeds":
-                a = a.index_select(0, _swap(pairs))
+                a = a.index_select(0, pairs.to_t)
             out.append(spmm(pairs, v[:, i].contiguous(), a))
         return torch.cat(out, dim=1)
-
-
-def _swap(pairs: Pattern) -> Tensor:
-    assert pairs.to_t is not None
-    return pairs.to_t
 
 
 def complete_graphs(segments: Segments) -> Pattern:

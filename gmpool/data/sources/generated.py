@@ -1,12 +1,10 @@
 """One graph with positions, made on the spot: a ring, a grid, or any generator of NetworkX."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,9 +13,6 @@ from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.pack import pack
 from gmpool.data.splits import Split
 from gmpool.errors import MissingPackage, UserError, unknown
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 _log = logging.getLogger(__name__)
 _DECIMALS = 7  # positions are rounded, so that one bit of a sine does not make another set
@@ -163,7 +158,7 @@ def _from_networkx(name: str, make: Callable[..., Any], parameters: dict[str, An
     return Drawing(edges, _positions(made))
 
 
-def _positions(graph: nx.Graph) -> np.ndarray:
+def _positions(graph: Any) -> np.ndarray:
     """[N, 2]: the generator's own where every node has a ``pos`` of two numbers, else a layout."""
     import networkx as nx
 

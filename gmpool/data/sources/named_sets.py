@@ -1,34 +1,32 @@
-"""The TU sets of the catalogue: found or downloaded, verified, with their published folds."""
-
-from __future__ import annotations
+"""The sets of the catalogue: TU sets, found or downloaded, with their published folds; and tables
+of molecules with a known split. They are verified, and packed once."""
 
 import http.client
 import importlib.util
+import logging
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gmpool.atomic_files import PathLike
 from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.packed import PackedGraphs
+from gmpool.data.sources.atom_types import ZINC_TYPES, AtomTypePacker
 from gmpool.data.sources.catalogue import CATALOGUE, dataset_names
-from gmpool.data.sources.find_file import (
-    cache_dir,
-    download,
-    find,
-    missing,
-    sha256,
-    wrong_checksum,
-)
-from gmpool.data.sources.packed_file import packed_once
+from gmpool.data.sources.find_file import cache_dir, download, find, missing, sha256, wrong_checksum
+from gmpool.data.sources.packed_file import Packed, packed_once
+from gmpool.data.sources.table import read_csv
 from gmpool.data.sources.triangles import read_triangles
 from gmpool.data.sources.tu import read_tu
-from gmpool.data.splits import published_folds, ten_folds
+from gmpool.data.splits import published_folds, random_split, ten_folds
 
+_log = logging.getLogger(__name__)
 HOME = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 
 def load_tu_set(name: str, root: PathLike | None = None) -> Dataset:
     """A TU set by name, with the published folds where there are any, else stratified ones."""
-    graphs = _read(name, find_tu_set(name, root))
+    graphs = _read_archive(name, find_tu_set(name, root))
     return Dataset.of(graphs, ten_folds(name) if name in published_folds() else None)
 
 
@@ -57,7 +55,7 @@ def _grakel_mutag() -> Path | None:
     return folder if (folder / "MUTAG_A.txt").is_file() else None
 
 
-def _read(name: str, path: Path) -> PackedGraphs:
+def _read_archive(name: str, path: Path) -> PackedGraphs:
     """A file with other bytes than the known one is accepted when it holds the known graphs."""
     expected, content = CATALOGUE[name].files.get(path.name, ""), CATALOGUE[name].content
     if path.is_dir():
@@ -76,4 +74,42 @@ def _read(name: str, path: Path) -> PackedGraphs:
     return graphs
 
 
+def load_molecule_set(name: str, root: PathLike | None = None) -> Dataset:
+    """A molecule set by name, with the split of its table, else a random one."""
+    path = find_molecule_set(name, root)
+    entry, found = CATALOGUE[name], sha256(path)
+    expected = entry.files.get(path.name, "")
+    if expected and found != expected:
+        raise wrong_checksum(path, expected, found)
+    graphs, split = packed_once(name, found, lambda: _read_table(name, path))
+    if entry.content and graphs.digest != entry.content:
+        _log.warning(
+            "%s: RDKit reads these molecules as graphs with digest %s, not %s as they are recorded",
+            name,
+            graphs.digest,
+            entry.content,
+        )
+    return Dataset.of(graphs, (split or random_split(len(graphs)),))
+
+
+def find_molecule_set(name: str, root: PathLike | None = None) -> Path:
+    """Its table."""
+    files = CATALOGUE[name].files or (f"{name}.csv.gz",)
+    found = find(files, root)
+    if found is None:
+        raise missing(name, files, "it is not fetched automatically", root)
+    return found
+
+
+def _read_table(name: str, path: Path) -> Packed:
+    options: dict[str, Any] = {}
+    if CATALOGUE[name].kind == "atoms":
+        options = {"label_columns": (), "packer": AtomTypePacker(ZINC_TYPES)}
+    graphs, split, _ = read_csv(path, **options)
+    return replace(graphs, name=name), split
+
+
+SOURCES.register("molecule-set")(
+    Source(load=load_molecule_set, names=lambda: dataset_names("molecules", "atoms"))
+)
 SOURCES.register("tu-set")(Source(load=load_tu_set, names=lambda: dataset_names("tu")))
