@@ -11,14 +11,14 @@ from small_sets import classes, split
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch_geometric.data import Data
+from trainings import begun
 
-from gmpool.config import ModelConfig
 from gmpool.data import GraphBatch, PackedGraphs, from_pyg, from_smiles
 from gmpool.data.fixed_batch import Bounds, FixedBatches
 from gmpool.engine.stack.replicas import Replicas
-from gmpool.engine.train import first_model
 from gmpool.pool import METHODS
 from gmpool.tasks.classify.model import GraphModel
+from gmpool.tasks.classify.settings import ModelConfig
 
 FIXED = [name for name in METHODS if METHODS[name].fixed_shapes]
 SELECTION = ["topk", "sagpool", "sagpool-global"]
@@ -27,7 +27,7 @@ SIZES = [1, 9, 4, 1, 13, 2, 7, 1]
 
 def two_models(graphs: PackedGraphs, method: str, conv: str = "gcn") -> list[GraphModel]:
     config = ModelConfig(method=method, hidden_dim=6, num_layers=3, conv=conv, dropout=0.0)
-    return [first_model(graphs, split(graphs.num_graphs), config, seed) for seed in range(2)]
+    return [begun(graphs, split(graphs.num_graphs), config, seed) for seed in range(2)]
 
 
 @pytest.mark.parametrize("method", FIXED)
@@ -43,13 +43,13 @@ def test_no_value_is_read_back(method: str) -> None:
     def without_values(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         return {name: mode.from_tensor(tensor) for name, tensor in tensors.items()}
 
-    shape = replicas.weights.shape
-    replicas.weights = mode.from_tensor(replicas.weights)
+    (weights,) = replicas.weights
+    replicas.weights = [mode.from_tensor(weights)]
     replicas.buffers = without_values(replicas.buffers)
     with mode:
-        losses, gradients = replicas.gradients(batch.with_(without_values(batch.tensors())))
+        losses, gradients = replicas.gradients(batch.with_(without_values(batch.tensors())), 0)
     assert losses.shape == (2,)
-    assert gradients.shape == shape
+    assert gradients.shape == weights.shape
 
 
 def odd_graphs() -> PackedGraphs:
@@ -86,14 +86,14 @@ def test_selections_in_fixed_batches_are_those_of_ragged_ones(
     ids = torch.tensor([[0, 1, 2, 3, 4], [5, 7, 6, none, none]])
     for slack in (0, 11):
         batch = batches.make(ids, Bounds(*(n + slack for n in batches.bounds(ids))))
-        losses, gradients = replicas.gradients(batch)
-        out, _ = replicas.predict(batch)
+        losses, gradients = replicas.gradients(batch, 0)
+        out, _ = replicas.evaluate(batch)
         for r, model in enumerate(models):
             loss, alone = _alone(model, GraphBatch(graphs, ids[r][ids[r] != none]))
             torch.testing.assert_close(out[r, : len(alone)], alone)
             torch.testing.assert_close(losses[r], loss)
             for name, parameter in model.named_parameters():
-                found = replicas.by_name(gradients)[f"model.{name}"][r]
+                found = replicas.blocks[0].by_name(gradients)[name][r]
                 expected = 0 * parameter if parameter.grad is None else parameter.grad
                 torch.testing.assert_close(found, expected, atol=1e-9, rtol=1e-6)
 
@@ -104,7 +104,7 @@ def _alone(model: GraphModel, batch: GraphBatch) -> tuple[Tensor, Tensor]:
     if batch.edge_attr is not None:
         batch.edge_attr = batch.edge_attr.double()
     model.zero_grad()
-    out, _ = model(batch)
-    loss = model.loss(out, batch.y)
+    out, _ = model.evaluate(batch)
+    loss = model.loss(batch, *model.phases)
     loss.backward()
     return loss.detach(), out.detach()

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 import torch
 from small_sets import MODEL, QUICK, classes, split, with_labels
-from torch import Tensor
+from trainings import alone, as_set, stacked, stacking, task_for
 from twenty_steps import assert_twenty_steps_are_those_of_each_alone, splits
 
-from gmpool.config import ModelConfig, TrainConfig
-from gmpool.data import GraphBatch
-from gmpool.data.fixed_batch import Bounds, FixedBatches
-from gmpool.engine.stack import program
-from gmpool.engine.stack.shuffles import Shuffles
-from gmpool.engine.stack.stack import EPOCHS_AHEAD, NODES_LIKE_MAKING, Run, Stack
-from gmpool.engine.stack.turns import cannot_stack, train_stacked
-from gmpool.engine.train import Trained, first_model, train
+from gmpool.config import TrainConfig
+from gmpool.data import Split
+from gmpool.engine.stack.stack import Member
+from gmpool.engine.stack.turns import Stacking, train_together
+from gmpool.engine.train import Trained
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
+from gmpool.tasks.classify.settings import ModelConfig
 
 STACKED = [name for name in METHODS if METHODS[name].fixed_shapes]
 
@@ -44,7 +43,7 @@ def test_twenty_steps_in_float64_are_those_of_each_alone(method: str) -> None:
 def test_a_whole_training_with_dropout_and_early_stopping(method: str, select_by: str) -> None:
     graphs = classes()
     runs = [
-        Run(
+        Member(
             part,
             replace(MODEL, method=method, dropout=0.2 * k),
             replace(QUICK, epochs=25, patience=2 + k, lr=0.02, select_by=select_by),
@@ -52,20 +51,19 @@ def test_a_whole_training_with_dropout_and_early_stopping(method: str, select_by
         )
         for k, part in enumerate(splits(4))
     ]
-    together = train_stacked(graphs, runs, metric="accuracy")
     lengths = set()
-    for run, found in zip(runs, together, strict=True):
-        alone = train(graphs, run.split, run.model, run.train, metric="accuracy", seed=run.seed)
+    for run, found in zip(runs, stacked(graphs, runs), strict=True):
+        single = alone(graphs, run)
         assert isinstance(found, Trained)
         assert found.replicas == 4
-        assert [e.epoch for e in found.curve] == [e.epoch for e in alone.curve]
-        for a, b in zip(found.curve, alone.curve, strict=True):
+        assert [e.epoch for e in found.curve] == [e.epoch for e in single.curve]
+        for a, b in zip(found.curve, single.curve, strict=True):
             assert a.train_loss == pytest.approx(b.train_loss, rel=1e-4)
             assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-4)
             assert a.valid_metric == b.valid_metric
-        assert found.best.epoch == alone.best.epoch
-        assert found.test_metric == alone.test_metric
-        assert found.test_loss == pytest.approx(alone.test_loss, rel=1e-4)
+        assert found.best.epoch == single.best.epoch
+        assert found.test_metric == single.test_metric
+        assert found.test_loss == pytest.approx(single.test_loss, rel=1e-4)
         lengths.add(len(found.curve))
     assert len(lengths) > 1, "the replicas stop at different epochs, or this tests nothing"
 
@@ -76,13 +74,14 @@ def test_labels_that_are_missing(task: str, metric: str) -> None:
     y[1::2] = 1 - y[1::2]
     y[3, 0] = y[20, 1] = float("nan")
     graphs = with_labels(y, task)
-    runs = [Run(split(), MODEL, QUICK, seed) for seed in range(2)]
-    for run, found in zip(runs, train_stacked(graphs, runs, metric=metric), strict=True):
-        alone = train(graphs, run.split, MODEL, QUICK, metric=metric, seed=run.seed)
+    runs = [Member(split(), MODEL, QUICK, seed) for seed in range(2)]
+    assert task_for(MODEL).metric(as_set(graphs), MODEL) == metric
+    for run, found in zip(runs, stacked(graphs, runs), strict=True):
+        single = alone(graphs, run)
         assert isinstance(found, Trained)
-        assert found.test_metric == pytest.approx(alone.test_metric, rel=1e-4, nan_ok=True)
+        assert found.test_metric == pytest.approx(single.test_metric, rel=1e-4, nan_ok=True)
         assert [e.valid_loss for e in found.curve] == pytest.approx(
-            [e.valid_loss for e in alone.curve], rel=1e-4
+            [e.valid_loss for e in single.curve], rel=1e-4
         )
 
 
@@ -90,118 +89,103 @@ def test_one_that_diverges_does_not_hurt_the_others() -> None:
     graphs = classes()
     good = replace(QUICK, epochs=6)
     bad = replace(good, lr=1e30, clip_norm=1e30)
-    runs = [Run(split(), MODEL, config, seed=1) for config in (good, bad, good)]
-    first, failed, last = train_stacked(graphs, runs, metric="accuracy")
+    runs = [Member(split(), MODEL, config, seed=1) for config in (good, bad, good)]
+    first, failed, last = stacked(graphs, runs)
     assert isinstance(failed, UserError)
     assert "try a smaller lr than 1e+30" in str(failed)
-    alone = train(graphs, split(), MODEL, good, metric="accuracy", seed=1)
+    single = alone(graphs, runs[0])
     for found in (first, last):
         assert isinstance(found, Trained)
-        assert found.test_loss == pytest.approx(alone.test_loss, rel=1e-4)
-
-
-def test_a_stack_shrinks_when_the_stopped_have_cost_as_much_as_that(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    configs = [replace(QUICK, epochs=epochs, patience=None) for epochs in (1, 500)]
-    runs = [Run(part, MODEL, c, seed=1) for part, c in zip(splits(2), configs, strict=True)]
-    graphs = classes()
-    idle = int(2.5 * EPOCHS_AHEAD)  # between those after two and after three times so many epochs
-    monkeypatch.setitem(NODES_LIKE_MAKING, "cpu", idle * graphs.num_nodes)
-    stack = Stack(graphs, runs, "accuracy")
-    epochs = stack.run(None)
-    for number in range(3 * EPOCHS_AHEAD):
-        assert next(epochs) == []
-        assert stack.idle == number, "since the first epoch"
-    assert stack.alive == [0, 1]
-    assert stack.running == [1]
-    assert [number for number, _ in next(epochs)] == [0]
-    assert stack.alive == [1]
-    assert stack.idle == 0
-
-
-@pytest.mark.parametrize(("built_for", "driver", "may"), [
-    ("13.0", 13000, True), ("12.6", 12030, True), ("12.6", 12020, False), (None, 13000, False)
-])  # fmt: skip
-def test_which_drivers_load_a_kernel_during_a_capture(
-    built_for: str | None, driver: int, may: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Library:
-        def __init__(self, name: str) -> None:
-            assert name == "libcuda.so.1"
-
-        def cuDriverGetVersion(self, version: ctypes._CArgObject) -> None:
-            ctypes.cast(version, ctypes.POINTER(ctypes.c_int))[0] = driver
-
-    monkeypatch.setattr(torch.version, "cuda", built_for)
-    monkeypatch.setattr(program.ctypes, "CDLL", Library)
-    monkeypatch.setattr(program.sys, "platform", "linux")
-    assert program.loads_while_capturing.__wrapped__() is may
-
-
-@pytest.mark.parametrize(("task", "models"), [("binary", 2), ("regression", 3)])
-def test_who_begins_alike_is_made_once(task: str, models: int) -> None:
-    """But in regression, where a model knows its training labels."""
-    graphs = with_labels(torch.arange(24.0).remainder(2)[:, None], task)
-    runs = [Run(p, MODEL, QUICK, seed) for p, seed in zip(splits(3), (1, 1, 2), strict=True)]
-    stack = Stack(graphs, runs, "rmse" if task == "regression" else "roc_auc")
-    assert len(stack.models) == models
-    alone = [first_model(graphs, run.split, run.model, run.seed) for run in runs]
-    rows = torch.stack([stack.program.replicas.as_row(model) for model in alone])
-    assert torch.equal(stack.program.replicas.weights, rows)
+        assert found.test_loss == pytest.approx(single.test_loss, rel=1e-4)
 
 
 def test_what_cannot_be_one_program() -> None:
-    graphs = classes()
-    assert cannot_stack(graphs, replace(MODEL, method="asap"))
-    assert cannot_stack(graphs, replace(MODEL, method="structpool", pool={"hops": 2}))
-    assert cannot_stack(graphs, MODEL) is None
-    wide = replace(MODEL, hidden_dim=16)
-    with pytest.raises(UserError, match="one architecture and one batch size"):
-        train_stacked(graphs, [Run(split(), m, QUICK, 0) for m in (MODEL, wide)], metric="accuracy")
-    asap = replace(MODEL, method="asap")
-    with pytest.raises(UserError, match="cannot be stacked; train one run at a time"):
-        train_stacked(graphs, [Run(split(), asap, QUICK, 0)], metric="accuracy")
+    graphs, task = classes(), task_for(MODEL)
+    for config in (
+        replace(MODEL, method="asap"),
+        replace(MODEL, method="structpool", pool={"hops": 2}),
+    ):
+        why = task.cannot_stack(as_set(graphs), config)
+        assert why == f"the shapes of {config.method} depend on the data"
+        with pytest.raises(UserError, match="cannot be stacked; train one run at a time"):
+            stacked(graphs, [Member(split(), config, QUICK, 0)])
+    assert task.cannot_stack(as_set(graphs), MODEL) is None
+    wide, small = replace(MODEL, hidden_dim=16), replace(QUICK, batch_size=4)
+    for other in (Member(split(), wide, QUICK, 0), Member(split(), MODEL, small, 0)):
+        with pytest.raises(UserError, match="one architecture and one batch size"):
+            stacked(graphs, [Member(split(), MODEL, QUICK, 0), other])
+    with pytest.raises(UserError, match="a stack needs at least one run"):
+        next(train_together([Stacking(task, as_set(graphs), [])]))
 
 
-def test_a_fixed_batch_is_the_batch() -> None:
-    """Whatever room is left: the same nodes, edges and labels, and nothing else."""
-    graphs = classes()
-    batches = FixedBatches(graphs, plain=True)
-    ids = torch.tensor([[3, 0, 17, 5], [9, 2, batches.empty, batches.empty]])
-    needed = batches.bounds(ids)
-    for bounds in (needed, Bounds(*(n + 13 for n in needed))):
-        made = batches.make(ids, bounds)
-        for r in range(2):
-            plain = GraphBatch(graphs, ids[r][ids[r] != batches.empty])
-            N = plain.num_nodes
-            assert torch.equal(made.x[r, :N], plain.x)
-            assert made.x[r, N:].eq(0).all()
-            assert torch.equal(made.batch[r, :N], plain.batch)
-            assert made.batch[r, N:].eq(4).all()
-            assert made.real[r].tolist() == [float(i != batches.empty) for i in ids[r]] + [0.0]
-            for fixed, csr in ((made.graph, plain.graph), (made.gcn, plain.gcn)):
-                assert fixed is not None
-                E = csr.col.shape[0]
-                assert torch.equal(fixed.rowptr[r, :N], csr.rowptr[:N].long())
-                assert fixed.rowptr[r, N] == E
-                assert torch.equal(fixed.col[r, :E], csr.col.long())
-                assert (fixed.rowptr[r].diff() >= 0).all()
-                assert fixed.col[r, E:].ge(N).all()
-                if csr.weight is not None:
-                    assert fixed.weight is not None
-                    assert torch.equal(fixed.weight[r, :E], csr.weight)
-                    assert fixed.weight[r, E:].eq(0).all()
+def without(*names: str) -> Split:
+    parts = {"train": split().train, "valid": split().valid, "test": split().test}
+    return Split(**{k: v[:0] if k in names else v for k, v in parts.items()})
 
 
-def test_shuffles_are_those_of_each_alone() -> None:
-    parts: list[Tensor] = [torch.arange(5), torch.arange(10, 21)]
-    full, last = Shuffles(parts, [4, 5], 4).draw(3, empty=99)
-    assert full.shape == (2, 6, 4)
-    assert last.shape == (2, 3, 3)
-    for r, part in enumerate(parts):
-        generator = torch.Generator().manual_seed(4 + r)
-        for epoch in range(3):
-            order = part[torch.randperm(len(part), generator=generator)]
-            drawn = torch.cat([full[r, 2 * epoch], full[r, 2 * epoch + 1], last[r, epoch]])
-            assert torch.equal(drawn[drawn != 99], order)
+@pytest.mark.parametrize("parts", [("valid",), ("test",), ("valid", "test")], ids="+".join)
+@pytest.mark.parametrize("select_by", ["loss", "metric"])
+def test_parts_that_are_not_there(parts: tuple[str, ...], select_by: str) -> None:
+    """As alone; without a validation part the last weights are kept, whatever the patience. They
+    end at other epochs, so that the first waits for the others in the program. Mean pooling has no
+    weights whose gradients are rounding alone."""
+    graphs, part, config = classes(), without(*parts), replace(MODEL, method="mean")
+    runs = [
+        Member(part, config, replace(QUICK, epochs=e, patience=1, lr=0.02, select_by=select_by), e)
+        for e in (2, 24)
+    ]
+    for run, found in zip(runs, stacked(graphs, runs), strict=True):
+        single = alone(graphs, run)
+        assert isinstance(found, Trained)
+        assert found.best.epoch == single.best.epoch
+        if "valid" in parts:
+            assert found.best.epoch == len(found.curve) == run.train.epochs
+            assert all(math.isnan(e.valid_loss + e.valid_metric) for e in found.curve)
+        for a, b in zip(found.curve, single.curve, strict=True):
+            assert a.train_loss == pytest.approx(b.train_loss, rel=1e-4)
+            assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-4, nan_ok=True)
+        assert math.isnan(found.test_metric) == math.isnan(found.test_loss) == ("test" in parts)
+        assert found.test_loss == pytest.approx(single.test_loss, rel=1e-4, nan_ok=True)
+        for name, weight in single.model.state_dict().items():
+            torch.testing.assert_close(found.model.state_dict()[name], weight, rtol=1e-3, atol=1e-5)
+
+
+def test_all_members_of_a_stack_are_validated_or_none() -> None:
+    members = [Member(part, MODEL, QUICK, 0) for part in (split(), without("valid"))]
+    with pytest.raises(UserError, match="must all have a validation part, or none"):
+        stacked(classes(), members)
+    with pytest.raises(UserError, match="the train part of the split of shapes is empty"):
+        stacked(classes(), [Member(without("train"), MODEL, QUICK, 0)])
+
+
+def test_one_of_a_stack_may_have_no_test_part() -> None:
+    members = [Member(part, MODEL, QUICK, 0) for part in (split(), without("test"))]
+    tested, untested = stacked(classes(), members)
+    assert isinstance(tested, Trained)
+    assert isinstance(untested, Trained)
+    assert tested.test_loss == pytest.approx(alone(classes(), members[0]).test_loss, rel=1e-4)
+    assert math.isnan(untested.test_metric)
+
+
+def test_the_next_stack_is_made_when_one_has_ended() -> None:
+    begun = []
+
+    def stackings() -> Iterator[Stacking]:
+        for number in range(4):
+            begun.append(number)
+            yield stacking(classes(), [Member(split(), MODEL, QUICK, number)])
+
+    for ended, (number, _, result) in enumerate(train_together(stackings(), at_once=2)):
+        assert len(begun) <= ended + 2 + 1, "two at a time"
+        assert number in begun
+        assert isinstance(result, Trained)
+    assert begun == [0, 1, 2, 3]
+
+
+def test_a_run_that_has_ended_does_not_wait_for_its_stack() -> None:
+    epochs: list[int] = []
+    members = [Member(split(), MODEL, replace(QUICK, epochs=count), 42) for count in (2, 60)]
+    taken = train_together([stacking(classes(), members, lambda e, _: epochs.append(e))])
+    ended = [(member, len(epochs)) for _, member, _ in taken]
+    assert [member for member, _ in ended] == [0, 1]
+    assert ended[0][1] < ended[1][1] == 60
