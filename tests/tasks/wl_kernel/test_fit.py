@@ -1,31 +1,19 @@
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from gmpool.engine.cross_validate import Job, cross_validate
-from gmpool.tasks.kernel import fit as kernel
-from gmpool.tasks.kernel.fit import fit_kernel, is_kernel
-from small_sets import OPTIONS, TEN_MOLECULES, classes, dataset, split, with_labels
+from small_sets import TEN_MOLECULES, classes, split, with_labels
 
-from gmpool.config import ModelConfig
-from gmpool.data import Dataset, PackedGraphs, Split, from_smiles
-from gmpool.data.splits import random_split
-from gmpool.engine.store import RunStore
+from gmpool.data import PackedGraphs, Split, from_smiles
 from gmpool.errors import UserError
-from gmpool.report.page import write_report
+from gmpool.tasks.wl_kernel import fit as kernel
+from gmpool.tasks.wl_kernel.fit import fit_kernel
+from gmpool.tasks.wl_kernel.svm import WLSubtreeSVM
 
-WL = ModelConfig(method="wl-svm")
-
-
-def job(data: Dataset | None = None, **options: object) -> Job:
-    return Job.make(data or dataset(), "wl-svm", folds=1, seeds=1, options=options)
+WL = WLSubtreeSVM()
 
 
 def of_structure(graphs: PackedGraphs) -> PackedGraphs:
@@ -35,10 +23,9 @@ def of_structure(graphs: PackedGraphs) -> PackedGraphs:
 
 def test_tells_rings_from_paths() -> None:
     fitted = fit_kernel(of_structure(classes()), split(), WL, metric="accuracy")
-    assert fitted.test_metric == fitted.best.valid_metric == 100.0
-    assert fitted.best.valid_loss == 0.0
-    assert fitted.curve == []
-    assert fitted.iterations == 0, "of equal choices the first"
+    assert fitted.test_metric == fitted.valid_metric == 100.0
+    assert fitted.valid_loss == 0.0
+    assert fitted.model.iterations == 0, "of equal choices the first"
 
 
 def test_memorises_ten_molecules() -> None:
@@ -54,7 +41,7 @@ def test_what_is_tested_is_chosen_without_the_test_part() -> None:
     labels = graphs.y.clone()
     labels[split().test] = 1 - labels[split().test]
     fitted = fit_kernel(replace(graphs, y=labels), split(), WL, metric="accuracy")
-    assert fitted.best.valid_metric == 100.0
+    assert fitted.valid_metric == 100.0
     assert fitted.test_metric == 0.0
 
 
@@ -65,58 +52,12 @@ def test_label_columns(task: str, metric: str) -> None:
     size = of_structure(classes()).sizes.float()
     labels = torch.stack([size > 5, size > 4], 1).float() if task == "binary" else size[:, None]
     labels[3, 0] = math.nan
-    by_size = ModelConfig(method="wl-svm", pool={"normalise": False})
+    by_size = WLSubtreeSVM(normalise=False)
     fitted = fit_kernel(of_structure(with_labels(labels, task)), split(), by_size, metric=metric)
     good = fitted.test_metric < 1 if metric == "rmse" else fitted.test_metric > 80
     assert good, fitted.test_metric
-    wanted = fitted.best.valid_metric if metric == "rmse" else 1 - fitted.best.valid_metric / 100
-    assert fitted.best.valid_loss == pytest.approx(wanted)
-
-
-def test_rows_are_those_of_any_method_and_are_not_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = RunStore(tmp_path)
-    (row,) = cross_validate(job(), store, device="cuda")  # computed on the CPU whatever is asked
-    assert (row["epochs"], row["best_epoch"], row["method"]) == (0, 0, "wl-svm")
-    assert row["curve"] == {"train_loss": [], "valid_loss": [], "valid_metric": []}
-    assert row["parameters"] > 0
-    assert "thread" in row["device"]
-    json.dumps(row, allow_nan=False)
-    again = "gmpool.engine.cross_validate.fit_kernel"
-    monkeypatch.setattr(again, lambda *_, **__: pytest.fail("done again"))
-    assert cross_validate(job(), store) == [row]
-    other = Job.make(dataset(), "mean", folds=1, seeds=1, options=OPTIONS)
-    for rows in ([row], [row, *cross_validate(other, store)]):
-        write_report(rows, tmp_path / "report.html", command="gmpool")
-        assert "wl-svm" in (tmp_path / "report.html").read_text()
-
-
-def test_undefined_scores(tmp_path: Path) -> None:
-    labels = torch.tensor([[0.0], [1.0]] * 12)
-    parts = random_split(24)
-    labels[parts.test] = labels[parts.valid] = math.nan
-    data = Dataset("shapes", with_labels(labels, "binary"), (parts,), "roc_auc")
-    (row,) = cross_validate(job(data), RunStore(tmp_path))
-    assert row["test"] is row["valid"] is None
-    json.dumps(row, allow_nan=False)
-
-
-def test_options() -> None:
-    assert is_kernel("wl-svm")
-    assert not is_kernel("gmt")
-    assert job(iterations=2, normalise=False).model.pool == {"iterations": 2, "normalise": False}
-    for key in ("lr", "hidden_dim", "epochs"):
-        with pytest.raises(UserError, match=f"{key} is for networks, and wl-svm is none: it takes"):
-            job(**{key: 1})
-    with pytest.raises(UserError, match="unknown option 'iteration'; did you mean 'iterations'"):
-        job(iteration=1)
-
-
-def test_nothing_to_save(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="wl-svm has no weights to save"):
-        cross_validate(job(), RunStore(tmp_path / "runs"), save_to=tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+    wanted = fitted.valid_metric if metric == "rmse" else 1 - fitted.valid_metric / 100
+    assert fitted.valid_loss == pytest.approx(wanted)
 
 
 def test_too_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +66,7 @@ def test_too_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
         fit_kernel(classes(), split(), WL, metric="accuracy")
 
 
-@pytest.mark.parametrize("part", ["train", "valid", "test"])
+@pytest.mark.parametrize("part", ["train", "valid"])
 def test_an_empty_part_is_named(part: str) -> None:
     parts = {"train": split().train, "valid": split().valid, "test": split().test}
     parts[part] = torch.tensor([], dtype=torch.int64)
@@ -133,12 +74,8 @@ def test_an_empty_part_is_named(part: str) -> None:
         fit_kernel(classes(), Split(**parts), WL, metric="accuracy")
 
 
-@pytest.mark.data
-def test_on_the_command_line(
-    gmpool_cli: Callable[..., Any], data_root: Path, tmp_path: Path
-) -> None:
-    words = ("train", "MUTAG", "-m", "wl-svm", "--folds", 2, "--data", data_root, "--json")
-    said = gmpool_cli(*words, "--store", tmp_path, "--report", tmp_path / "report.md")
-    assert said.code == 0, said.err
-    assert json.loads(said.out)["test_mean"] > 75
-    assert (tmp_path / "report.png").is_file()
+def test_without_a_test_part_there_is_no_test_score() -> None:
+    graphs, parts = of_structure(classes()), split()
+    fitted = fit_kernel(graphs, replace(parts, test=parts.test[:0]), WL, metric="accuracy")
+    assert math.isnan(fitted.test_metric)
+    assert fitted.valid_metric == 100.0

@@ -1,0 +1,58 @@
+"""Chemists' scores that are made later, where RDKit is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_sets import TEN_MOLECULES
+
+from gmpool.data import Dataset, load_table
+from gmpool.engine.executors.alone import Alone
+from gmpool.engine.job import Job
+from gmpool.engine.run_jobs import run_jobs
+from gmpool.engine.store import RunStore
+from gmpool.tasks.reconstruct import late_scores
+from gmpool.tasks.reconstruct import task as module
+from gmpool.tasks.reconstruct.late_scores import with_molecule_scores
+
+pytest.importorskip("rdkit")
+
+
+def molecules(folder: Path) -> Dataset:
+    table = folder / "molecules.csv"
+    table.write_text("smiles\n" + "\n".join(TEN_MOLECULES) + "\n")
+    return load_table(table, atoms="types")
+
+
+def test_scores_of_molecules_at_once_or_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, options = molecules(tmp_path), {"epochs": 3, "hidden_dim": 8, "batch_size": 8}
+    job = Job.make("reconstruct", data, "gmt", seeds=2, options=options)
+    at_once = run_jobs([job], RunStore(tmp_path / "chemists"), Alone())
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "find_spec", lambda name: None)
+        rows = run_jobs([job], RunStore(tmp_path / "runs"), Alone())
+    assert "validity" not in rows[0].more["scores"]
+    assert with_molecule_scores(rows, tmp_path) == rows, "a set without a name cannot be found"
+    monkeypatch.setattr(late_scores, "named_dataset", lambda name: data)
+    later = with_molecule_scores(rows, tmp_path)
+    assert [row.more["scores"] for row in later] == [row.more["scores"] for row in at_once]
+    assert [row.more["scores"] for row in rows] != [row.more["scores"] for row in later]
+
+    def never(*_: object) -> None:
+        raise AssertionError("scores are made once")
+
+    monkeypatch.setattr(late_scores, "molecule_scores", never)
+    assert with_molecule_scores(rows, tmp_path) == later
+    assert with_molecule_scores(at_once, tmp_path) == at_once, "which have them already"
+
+
+def test_a_set_that_is_not_at_hand_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    assert late_scores.named_dataset("ZINC") is None
+    assert "ZINC is not at hand" in caplog.text
+    assert late_scores.named_dataset("somebody's own") is None
+    ring = late_scores.named_dataset("ring")
+    assert ring is not None
+    assert ring.graphs.num_graphs == 1
