@@ -1,7 +1,5 @@
 """How a model is trained, and how settings by name become configurations; an unknown one raises."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, get_type_hints

@@ -3,8 +3,6 @@
 Each is a ValueError beside being ours, and what else it is by its nature.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ A run is a pure function of its task, data, split, seed, and settings. Settings 
 are left out of the key, so that a new one whose default keeps the old behaviour changes no key.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

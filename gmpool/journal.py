@@ -4,8 +4,6 @@ A line is appended and synced in one write. A process killed while writing leave
 line at the end, which the next writer closes and every reader skips. Several processes may write.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

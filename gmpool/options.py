@@ -1,7 +1,5 @@
 """Values of options, as a command line or a file gives them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gmpool.errors import UserError, WrongType

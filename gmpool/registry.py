@@ -1,7 +1,5 @@
 """A dict and a decorator: things that a user picks by name, found where they lie."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Callable, Iterator
 from importlib import import_module

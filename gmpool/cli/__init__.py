@@ -1,7 +1,5 @@
 """The command line: a command per task that has one, `run`, `table`, `predict`, `list`, …"""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from typing import Annotated, Any

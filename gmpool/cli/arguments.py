@@ -1,7 +1,5 @@
 """What the commands are given: options they share, and words turned into devices and settings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

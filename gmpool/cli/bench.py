@@ -1,7 +1,5 @@
 """`gmpool bench`, whose benchmarks lie beside the package, in a checkout of the repository."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable

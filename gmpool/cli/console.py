@@ -1,7 +1,5 @@
 """Where the commands write: results on standard output, all else on standard error."""
 
-from __future__ import annotations
-
 import sys
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """`gmpool train`, and the command of every other task that has one: made from what it declares."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from itertools import product

@@ -1,7 +1,5 @@
 """`gmpool list`"""
 
-from __future__ import annotations
-
 import json
 from enum import StrEnum
 from typing import Annotated, Any

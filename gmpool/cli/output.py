@@ -1,7 +1,5 @@
 """Tables and pictures, printed or written to files, in the form that was asked for."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """`gmpool predict`"""
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Iterator

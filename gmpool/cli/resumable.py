@@ -1,7 +1,5 @@
 """What Ctrl-C leaves behind: every finished run, and a word on how to go on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

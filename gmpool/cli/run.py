@@ -1,7 +1,5 @@
 """`gmpool run`"""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`gmpool store`: what can be done to recorded rows."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

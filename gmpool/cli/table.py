@@ -1,7 +1,5 @@
 """`gmpool table`"""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trained models on disk: weights as safetensors, everything else as JSON, no pickle."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """How much of a plan is still to do, and how long that may take by what is recorded."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

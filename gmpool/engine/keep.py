@@ -1,7 +1,5 @@
 """Models that outlive their run: of every run, or of the best."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field

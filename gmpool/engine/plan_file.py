@@ -1,7 +1,5 @@
 """What the file of a plan may say, and what is told to the user when it says something else."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a recorded row must say of where it came from."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import subprocess

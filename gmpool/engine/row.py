@@ -1,7 +1,5 @@
 """What is recorded of a finished run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs through the run store: what is recorded is not done again, whatever way the rest is run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The learning rate over a training."""
 
-from __future__ import annotations
-
 import math
 
 

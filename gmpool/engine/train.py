@@ -1,7 +1,5 @@
 """One training: a pure function of model, data, split, configuration and seed."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Lines on sets as one comparison: beside the paper, with tests and ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A comparison as a grid: a row per line, a column per set, then columns over all sets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gmpool.report.comparison import Comparison, Standing

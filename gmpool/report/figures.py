@@ -1,7 +1,5 @@
 """Pictures made from rows."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A grid: one table of results, whatever it is made from and whichever form shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

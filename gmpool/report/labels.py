@@ -1,7 +1,5 @@
 """What a line of a table is called so that it is told from the others."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping

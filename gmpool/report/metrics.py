@@ -1,7 +1,5 @@
 """What a metric is in: its unit, and whether more of it is better."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from gmpool.registry import Registry

@@ -1,7 +1,5 @@
 """Numbers as a reader wants them."""
 
-from __future__ import annotations
-
 NONE = "–"
 """Stands where there is no number."""
 

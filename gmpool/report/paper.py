@@ -1,7 +1,5 @@
 """The paper's published scores of methods on sets, to stand beside ours."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib.resources import files

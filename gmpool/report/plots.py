@@ -1,7 +1,5 @@
 """Pictures of a comparison: intervals per set, and the critical-difference diagram over all."""
 
-from __future__ import annotations
-
 import math
 
 from matplotlib.artist import Artist

@@ -1,7 +1,5 @@
 """Where rows come from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from gmpool.record import Row

@@ -1,7 +1,5 @@
 """The runs of a store as a grid: one line per set, method, settings and data."""
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

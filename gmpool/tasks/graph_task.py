@@ -1,7 +1,5 @@
 """What tasks have in common whose examples are the graphs of one set."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses and metrics that leave missing labels out."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

@@ -4,8 +4,6 @@ A model gives the loss of each of its phases on a batch. For validation and test
 into rows, which are put together over all batches of a part, and judges them as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

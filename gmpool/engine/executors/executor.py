@@ -1,7 +1,5 @@
 """What a way to run is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, Protocol
 

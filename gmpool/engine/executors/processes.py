@@ -8,8 +8,6 @@ open files in shared memory, of which a new process takes 256 at most, container
 and which can be had only as long as the sender lives.
 """
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

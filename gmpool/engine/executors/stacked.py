@@ -1,7 +1,5 @@
 """Many runs as one program."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 

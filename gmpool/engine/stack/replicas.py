@@ -4,8 +4,6 @@ The model is an ordinary module; its operators know what a replica axis is
 (`gmpool/ops/replicas.py`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from copy import deepcopy

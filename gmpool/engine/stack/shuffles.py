@@ -1,7 +1,5 @@
 """The orders in which R replicas see their graphs: each as it would see them alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """How many replicas fit: measured on a GPU, counted on a CPU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A stack of trainings on its way: the program on the device, and what the host knows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy

@@ -1,7 +1,5 @@
 """Forms of grids: what a table can be printed or written as. One file here is one form."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The numbers of grids as CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Grids as one HTML page with their pictures inside."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from datetime import UTC, datetime

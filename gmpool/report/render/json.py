@@ -1,7 +1,5 @@
 """The numbers of grids as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 r"""Grids in LaTeX. They need \usepackage{booktabs,makecell,graphicx}, and are plain ASCII."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

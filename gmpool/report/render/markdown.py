@@ -1,7 +1,5 @@
 """Grids in Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from gmpool.report.grid import Grid, Square

@@ -1,7 +1,5 @@
 """Grids on a terminal, however wide it is."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 

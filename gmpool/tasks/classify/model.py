@@ -1,7 +1,5 @@
 """Graph classification and regression: a network from nodes to graph vectors, and a classifier."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

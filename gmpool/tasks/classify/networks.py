@@ -8,8 +8,6 @@ chain      L blocks of layer and pooling, the last of which leaves one row per g
 Each takes (x [N, F], edges, segments) and gives Pooled with x [B, out_dim].
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """A trained model on new graphs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

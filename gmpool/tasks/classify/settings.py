@@ -1,7 +1,5 @@
 """The published settings of a classification, and the user's over them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

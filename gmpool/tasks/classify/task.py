@@ -1,7 +1,5 @@
 """Graph classification and regression, as a task."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What reconstructed atom types are worth to a chemist: validity, exact match and accuracy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any

@@ -5,8 +5,6 @@ rows come back by the assignment, or Kept, whose rows come back to the places th
 Both say how far the adjacency that they stand for is from the true one.
 """
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Graphs to be reconstructed, from wherever they come, and the split to use with them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

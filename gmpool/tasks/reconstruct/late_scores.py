@@ -4,8 +4,6 @@ Rows keep what was predicted, so that the scores can be made later, where it is.
 beside the rows, in molecule-scores.jsonl, and are made once.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ objective "x":  X_rec against X;  cross-entropy where X is one categorical colum
 objective "a":  A_rec = C A_pool Cᵀ against A, mean squared error of the n² entries
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A page of molecules: left the original with clusters as colours, right what was rebuilt of it."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from collections import Counter

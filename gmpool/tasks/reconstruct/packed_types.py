@@ -3,8 +3,6 @@
 Most predictions are right, so that most of the differences are 0 and the text is short.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import zlib

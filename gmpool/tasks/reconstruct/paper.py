@@ -1,7 +1,5 @@
 """The paper's errors of synthetic graphs rebuilt at ratio 0.25, to stand beside ours."""
 
-from __future__ import annotations
-
 ERRORS = ("error_x", "error_a")
 # line -> set -> objective -> (error of X, error of A)
 PUBLISHED: dict[str, dict[str, dict[str, tuple[float, float]]]] = {

@@ -1,7 +1,5 @@
 """Pictures of recorded reconstructions, drawn again from the weights that were kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 

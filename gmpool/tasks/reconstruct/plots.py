@@ -1,7 +1,5 @@
 """Pictures of reconstructions: point clouds beside their original, and scores against the ratio."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle

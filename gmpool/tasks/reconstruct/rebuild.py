@@ -1,7 +1,5 @@
 """What an autoencoder makes of some graphs: rebuilt nodes, their clusters, and both errors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

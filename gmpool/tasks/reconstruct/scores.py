@@ -1,7 +1,5 @@
 """What recorded reconstructions scored: per line (a method with its settings), ratio and metric."""
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

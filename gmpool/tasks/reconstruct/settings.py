@@ -1,7 +1,5 @@
 """The published settings of a reconstruction, and the user's over them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

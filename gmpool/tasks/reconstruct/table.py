@@ -1,7 +1,5 @@
 """Tables of recorded reconstructions: a row per line, a column per objective, error and ratio."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Graph reconstruction, as a task."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

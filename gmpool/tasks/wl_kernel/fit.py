@@ -1,7 +1,5 @@
 """One training of a kernel method: its choices are made on the validation part."""
 
-from __future__ import annotations
-
 import math
 import time
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The subtree kernel as a task: classification by a classical method."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
