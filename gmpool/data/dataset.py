@@ -4,10 +4,10 @@ to all of them, by name or by path, and the sources behind it: whatever lies in 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -16,7 +16,7 @@ from gmpool.data.batch import GraphBatch, Ids
 from gmpool.data.epoch_batches import epoch_batches
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.splits import Split, stratified_folds
-from gmpool.errors import DataError, unknown
+from gmpool.errors import DataError, UserError, unknown
 from gmpool.registry import Registry
 
 Metric = Literal["accuracy", "roc_auc", "rmse"]
@@ -80,14 +80,20 @@ def _stratified(graphs: PackedGraphs) -> tuple[Split, ...]:
 class Source:
     """One kind of data that ``load`` opens."""
 
-    load: Callable[[str, PathLike | None], Dataset]
-    """Reads a name or path that is its kind; the second argument is the folder to search first."""
+    load: Callable[..., Dataset]
+    """Reads a name or path that is its kind; the second argument is the folder to search first,
+    the others are its options."""
     names: Callable[[], Collection[str]] = tuple
     """The names of sets that are its kind. A name goes before a file that is called the same."""
     accepts: Callable[[Path], bool] = lambda path: False
     """Whether a path is its kind, by its ending or by what lies there."""
     files: str = ""
     """The paths it accepts, for messages."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """The options of ``load`` and the flag that commands have for each. One without a flag ("")
+    says how a task wants its data; other sources take no notice of it."""
+    what: str = ""
+    """What its options are for, for messages."""
 
 
 SOURCES: Registry[Source] = Registry(
@@ -103,17 +109,18 @@ def source_of(name: str) -> Source | None:
     return next(named, None) or next(accepting, None)
 
 
-def load(name_or_path: PathLike, root: PathLike | None = None) -> Dataset:
+def load(name_or_path: PathLike, root: PathLike | None = None, **options: Any) -> Dataset:
     """A dataset by name, or from a path: a table (.csv, .tsv, also .gz or .xz), a TU folder or
     zip, or a packed .safetensors file; in short, whatever one of ``SOURCES`` knows.
 
     Files of named sets are looked for in ``root``, else in $GMPOOL_DATA, then in the user's cache;
-    TU sets are downloaded when missing. Checksums are verified.
+    TU sets are downloaded when missing. Checksums are verified. ``options`` are those of the
+    source, such as ``smiles_column`` of a table.
     """
     name = os.fspath(name_or_path)
     source = source_of(name)
     if source is not None:
-        return source.load(name, root)
+        return source.load(name, root, **_taken(options, source, name))
     path = Path(name)
     known = [SOURCES[each] for each in SOURCES]
     if path.exists():
@@ -122,3 +129,16 @@ def load(name_or_path: PathLike, root: PathLike | None = None) -> Dataset:
     if path.suffix or os.sep in name:
         raise DataError(f"{path}: no such file or folder")
     raise unknown("dataset", name, [each for source in known for each in source.names()])
+
+
+def _taken(options: Mapping[str, Any], source: Source, name: str) -> dict[str, Any]:
+    """The options that the source has. What is empty asks for nothing that it could lack."""
+    every = [SOURCES[each] for each in SOURCES]
+    known = {key: (flag, each.what) for each in every for key, flag in each.options.items()}
+    for key, value in options.items():
+        if key not in known:
+            raise unknown("option of data", key, known)
+        flag, what = known[key]
+        if value and flag and key not in source.options:
+            raise UserError(f"{flag} is for {what}, and {name!r} is not one")
+    return {key: value for key, value in options.items() if key in source.options}

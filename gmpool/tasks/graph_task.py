@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gmpool.data import CATALOGUE, Card, Dataset, Split, card
-from gmpool.errors import UserError, unknown
+from gmpool.errors import unknown
 from gmpool.graph.reads import batches_for, reads_of
 from gmpool.pool import METHODS
 from gmpool.tasks.task import FixedBatches, Flag, Task
@@ -60,9 +60,3 @@ def keyword_options(make: Any, *, without: Collection[str] = ()) -> dict[str, in
 
 def declared_types(options: Mapping[str, inspect.Parameter]) -> dict[str, str]:
     return {name: str(option.annotation) for name, option in options.items()}
-
-
-def refuse_table_options(source: str, given: Mapping[str, Any]) -> None:
-    """Options of a table mean nothing to other data."""
-    for key in given:
-        raise UserError(f"--{key.replace('_', '-')} is for a CSV, and {source!r} is not one")

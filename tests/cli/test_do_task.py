@@ -152,11 +152,11 @@ def test_a_users_own_molecules(gmpool_cli: Cli, tmp_path: Path) -> None:
         (("ring", "-o", "ratio=0.5"), "give ratio as --ratio 0.5"),
         (("ring", "-p", "n"), "--parameter takes KEY=VALUE, got 'n'"),
         (("ring", "-p", "m=3"), "unknown parameter of ring 'm'"),
-        (("MUTAG", "-p", "n=3"), "n is for a graph that is made on the spot"),
+        (("MUTAG", "-p", "n=3"), "--parameter is for a graph that is made on the spot"),
         (("ring", "--seeds", "0"), "seeds must be at least 1, got 0"),
         (("ring", "--folds", "2"), "ring has 1 fold, so folds must be 1, got 2"),
-        (("ring", "--smiles-column", "s"), "smiles_column is for a table"),
-        (("ring", "--skip-bad-rows"), "skip_bad_rows is for a table"),
+        (("ring", "--smiles-column", "s"), "--smiles-column is for a CSV, and 'ring' is not one"),
+        (("ring", "--skip-bad-rows"), "--skip-bad-rows is for a CSV"),
     ],
 )
 def test_a_mistake_is_one_line(gmpool_cli: Cli, words: tuple[str, ...], text: str) -> None:

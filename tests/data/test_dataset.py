@@ -168,3 +168,18 @@ def test_a_name_goes_before_a_folder_that_is_called_the_same(
     assert load("ring").graphs.num_nodes == 200
     with pytest.raises(DataError, match=r"expected one file NAME_A\.txt, found none"):
         load("./ring")
+
+
+def test_options_are_those_of_the_source(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("s,y\nC,1.5\nCC,2.5\nCCC,3.5\n")
+    assert load(table, smiles_column="s", label_columns=(), labelled=False).metric is None
+    assert load("ring", parameters={"n": 7}, atoms="types").graphs.num_nodes == 7
+    assert load("cycle_graph", parameters={"n": 5}).graphs.num_nodes == 5
+    assert load("ring", smiles_column=None, skip_bad_rows=False).name == "ring"
+    with pytest.raises(UserError, match="--smiles-column is for a CSV, and 'ring' is not one"):
+        load("ring", smiles_column="s")
+    with pytest.raises(UserError, match="--parameter is for a graph that is made on the spot"):
+        load(table, parameters={"n": 3})
+    with pytest.raises(UserError, match="unknown option of data 'smile_column'"):
+        load(table, smile_column="s")

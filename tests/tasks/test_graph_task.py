@@ -14,7 +14,7 @@ from trainings import as_set
 from gmpool.data import card
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
-from gmpool.tasks.graph_task import keyword_options, refuse_table_options
+from gmpool.tasks.graph_task import keyword_options
 from gmpool.tasks.task import TASKS
 
 CLASSIFY = TASKS["classify"]
@@ -51,9 +51,3 @@ def test_the_options_of_a_method_are_its_keywords() -> None:
     found = keyword_options(METHODS["gmt"], without=["sizes"])
     assert found["num_heads"].default == 1
     assert {"in_dim", "hidden_dim", "sizes", "self"}.isdisjoint(found)
-
-
-def test_options_of_a_table_mean_nothing_to_others() -> None:
-    refuse_table_options("MUTAG", {})
-    with pytest.raises(UserError, match="--smiles-column is for a CSV, and 'MUTAG' is not one"):
-        refuse_table_options("MUTAG", {"smiles_column": "s"})

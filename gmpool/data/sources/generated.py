@@ -4,6 +4,7 @@ import difflib
 import inspect
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,8 +97,19 @@ _OWN: dict[str, Callable[..., Drawing]] = {"ring": _ring, "grid": _grid}
 PAPER_GRAPHS = tuple(_OWN)
 """The graphs of the paper's reconstruction, which need no other package."""
 SOURCES.register("generated")(
-    Source(load=lambda name, root: generate(name), names=lambda: PAPER_GRAPHS)
+    Source(
+        load=lambda name, root, parameters=None: generate(name, **(parameters or {})),
+        names=lambda: PAPER_GRAPHS,
+        accepts=lambda path: may_be_made(path) and path.name in generator_names(),
+        options={"parameters": "--parameter"},
+        what="a graph that is made on the spot, such as ring",
+    )
 )
+
+
+def may_be_made(path: Path) -> bool:
+    """Whether nothing says that it is a file."""
+    return not (path.exists() or path.suffix or len(path.parts) > 1)
 
 
 def _at_least(name: str, key: str, value: Any, least: int) -> None:

@@ -113,5 +113,18 @@ def is_table(path: PathLike) -> bool:
 
 
 SOURCES.register("table")(
-    Source(load=lambda path, root: load_table(path), accepts=is_table, files=", ".join(SUFFIXES))
+    Source(
+        load=lambda path, root, **options: load_table(path, **options),
+        accepts=is_table,
+        files=", ".join(SUFFIXES),
+        options={
+            "smiles_column": "--smiles-column",
+            "split_column": "--split-column",
+            "label_columns": "--label",
+            "task": "--task",
+            "skip_bad_rows": "--skip-bad-rows",
+            "atoms": "",
+        },
+        what="a CSV",
+    )
 )

@@ -164,13 +164,10 @@ def _check_edges(edges: NDArray[np.int32], owner: NDArray[np.int64], where: str)
         raise DataError(f"{where}:{line + 1}: edge between graph {ends[0]} and graph {ends[1]}")
 
 
-def _load(path: str, root: PathLike | None) -> Dataset:
-    return Dataset.of(read_tu(path))
-
-
 SOURCES.register("tu")(
     Source(
-        load=_load,
+        load=lambda path, root, **options: Dataset.of(read_tu(path, **options)),
+        options={"labelled": ""},
         accepts=lambda path: path.is_dir() or path.suffix == ".zip",
         files=".zip, a TU folder",
     )

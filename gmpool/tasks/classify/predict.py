@@ -6,10 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.data import CATALOGUE, PackedGraphs, epoch_batches, load, load_table, read_tu
-from gmpool.data.sources.table import SUFFIXES
+from gmpool.data import PackedGraphs, epoch_batches, load
 from gmpool.tasks.classify.model import GraphModel
-from gmpool.tasks.graph_task import refuse_table_options
 from gmpool.tasks.task import Predictions
 
 
@@ -42,7 +40,8 @@ def predictions(
 ) -> Predictions:
     """Of the graphs of a name or path, whose labels are not read; the most likely class first where
     there are classes."""
-    graphs, skipped = new_graphs(source, root, **options)
+    dataset = load(source, root, label_columns=(), labelled=False, **options)
+    graphs = dataset.graphs
     scores = predict(model.to(device), graphs.to(device)).cpu()
     names = graphs.graph_names or [str(i) for i in range(graphs.num_graphs)]
     classes = model.shape.class_names if model.shape.task == "multiclass" else ()
@@ -52,18 +51,4 @@ def predictions(
         best = [classes[row.index(max(row))]] if classes else []
         rows.append([name, *best, *(f"{value:.6g}" for value in row)])
     columns = ["graph", *(["class"] if classes else []), *prediction_columns(model)]
-    return Predictions(columns, rows, skipped)
-
-
-def new_graphs(
-    source: str, root: Path | None, **options: Any
-) -> tuple[PackedGraphs, tuple[str, ...]]:
-    """Graphs to predict on, and the rows of a table left out."""
-    given = {key: value for key, value in options.items() if value}
-    if source.endswith(SUFFIXES):
-        dataset = load_table(source, label_columns=(), **given)
-        return dataset.graphs, dataset.skipped
-    refuse_table_options(source, given)
-    if source not in CATALOGUE and (Path(source).is_dir() or source.endswith(".zip")):
-        return read_tu(source, labelled=False), ()
-    return load(source, root).graphs, ()
+    return Predictions(columns, rows, dataset.skipped)

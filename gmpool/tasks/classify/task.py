@@ -6,21 +6,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gmpool.config import TrainConfig
-from gmpool.data import CATALOGUE, Card, Dataset, Split, load, load_table
+from gmpool.data import CATALOGUE, Card, Dataset, Split, load
 from gmpool.data.dataset import METRICS
-from gmpool.data.sources.table import SUFFIXES
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_summary
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.predict import predictions
 from gmpool.tasks.classify.settings import AUTHORS, ModelConfig, configure
-from gmpool.tasks.graph_task import (
-    TABLE_FLAGS,
-    GraphTask,
-    declared_types,
-    keyword_options,
-    refuse_table_options,
-)
+from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types, keyword_options
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.task import Flag, Key, Predictions
 
@@ -50,14 +43,8 @@ class Classify(GraphTask):
     model_config = ModelConfig
 
     def open(self, source: str, root: Path | None = None, **options: Any) -> Dataset:
-        given = {key: value for key, value in options.items() if value}
-        if source.endswith(SUFFIXES):
-            if "label" in given:
-                given["label_columns"] = given.pop("label")
-            dataset = load_table(source, **given)
-        else:
-            refuse_table_options(source, given)
-            dataset = load(source, root)
+        labels = options.pop("label", None) or None
+        dataset = load(source, root, label_columns=labels, **options)
         require_folds(dataset)
         return dataset
 

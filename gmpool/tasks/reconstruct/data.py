@@ -1,51 +1,25 @@
-"""Graphs to be reconstructed, from wherever they come, and the split to use with them."""
+"""Sets to be reconstructed that are known by name, and the split to use with any."""
 
-import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+import logging
 
-from gmpool.atomic_files import PathLike
-from gmpool.data import CATALOGUE, Dataset, Split, generate, load, load_table, random_split
-from gmpool.data.sources.table import SUFFIXES
-from gmpool.data.sources.tu import read_tu
+from gmpool.data import CATALOGUE, Dataset, Split, load, random_split
+from gmpool.data.sources.generated import PAPER_GRAPHS
 from gmpool.errors import UserError
 
-
-def reconstruct_data(
-    name: str,
-    root: PathLike | None = None,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    table: Mapping[str, Any] | None = None,
-) -> Dataset:
-    """A named set, a path (molecules in a table, whose atoms become types; a TU folder or zip; a
-    packed file), or a graph that is made on the spot, such as "ring".
-
-    parameters: of the graph that is made. table: options of load_table.
-    """
-    _refuse(parameters, name, _is_made(name), "a graph that is made on the spot, such as ring")
-    _refuse(table, name, name.endswith(SUFFIXES), f"a table ({', '.join(SUFFIXES)})")
-    if name.endswith(SUFFIXES):
-        return load_table(name, atoms="types", **(table or {}))
-    if _is_made(name):
-        return generate(name, **(parameters or {}))
-    if name not in CATALOGUE and (Path(name).is_dir() or name.endswith(".zip")):
-        graphs = read_tu(name, labelled=False)
-        return Dataset(graphs.name, graphs, (), None)
-    return load(name, root)
+_log = logging.getLogger(__name__)
 
 
-def _is_made(name: str) -> bool:
-    """Whether it can be nothing else: no set, and no sign of a path."""
-    path = Path(name)
-    return not (name in CATALOGUE or path.exists() or path.suffix or os.sep in name)
-
-
-def _refuse(given: Mapping[str, Any] | None, name: str, fits: bool, what: str) -> None:
-    for key, value in (given or {}).items():
-        if value and not fits:
-            raise UserError(f"{key} is for {what}, and {name!r} is none")
+def named_dataset(name: str) -> Dataset | None:
+    """A set or graph with a name; None, and a word on it, where its files are not there."""
+    if name not in CATALOGUE and name not in PAPER_GRAPHS:
+        return None
+    try:
+        return load(name)
+    except UserError as error:
+        _log.warning(
+            "%s is not at hand, so that there are no scores or pictures of it: %s", name, error
+        )
+        return None
 
 
 def reconstruct_split(dataset: Dataset) -> Split:

@@ -4,22 +4,18 @@ Rows keep what was predicted, so that the scores can be made later, where it is.
 beside the rows, in molecule-scores.jsonl, and are made once.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from gmpool.data import CATALOGUE, Dataset
-from gmpool.data.sources.generated import PAPER_GRAPHS
-from gmpool.errors import UserError
+from gmpool.data import Dataset
 from gmpool.journal import Journal
 from gmpool.record import Row
 from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
-from gmpool.tasks.reconstruct.data import reconstruct_data, reconstruct_split
+from gmpool.tasks.reconstruct.data import named_dataset, reconstruct_split
 from gmpool.tasks.reconstruct.packed_types import unpack_predictions
 
-_log = logging.getLogger(__name__)
 FILE = "molecule-scores.jsonl"
 
 
@@ -44,19 +40,6 @@ def with_molecule_scores(rows: Sequence[Row], folder: Path) -> list[Row]:
         else row
         for row in rows
     ]
-
-
-def named_dataset(name: str) -> Dataset | None:
-    """A set or graph with a name; None, and a word on it, where its files are not there."""
-    if name not in CATALOGUE and name not in PAPER_GRAPHS:
-        return None
-    try:
-        return reconstruct_data(name)
-    except UserError as error:
-        _log.warning(
-            "%s is not at hand, so that there are no scores or pictures of it: %s", name, error
-        )
-        return None
 
 
 def _scores(row: Row) -> dict[str, float]:

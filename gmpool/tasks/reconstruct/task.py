@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gmpool.data import Card, Dataset, Split
-from gmpool.data.sources.generated import PAPER_GRAPHS
+from gmpool.data import Card, Dataset, Split, generate, load
+from gmpool.data.dataset import source_of
+from gmpool.data.sources.generated import PAPER_GRAPHS, may_be_made
 from gmpool.errors import UserError
 from gmpool.options import parse_value
 from gmpool.record import Row
@@ -16,8 +17,8 @@ from gmpool.report.grid import Grid
 from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types
 from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
 from gmpool.tasks.reconstruct.compress import COMPRESSIONS, compression_options
-from gmpool.tasks.reconstruct.data import reconstruct_data, reconstruct_split
-from gmpool.tasks.reconstruct.late_scores import named_dataset, with_molecule_scores
+from gmpool.tasks.reconstruct.data import named_dataset, reconstruct_split
+from gmpool.tasks.reconstruct.late_scores import with_molecule_scores
 from gmpool.tasks.reconstruct.model import Autoencoder, metric_name
 from gmpool.tasks.reconstruct.packed_types import pack_predictions
 from gmpool.tasks.reconstruct.pictures import pictures
@@ -71,7 +72,10 @@ class Reconstruct(GraphTask):
             if not (key and equals):
                 raise UserError(f"--parameter takes KEY=VALUE, got {key + equals + value!r}")
         parameters = {key: parse_value(value) for key, _, value in given}
-        return reconstruct_data(source, root, parameters=parameters, table=options)
+        if source_of(source) is None and may_be_made(Path(source)):
+            return generate(source, **parameters)  # which says what it lacks
+        how = {"parameters": parameters, "atoms": "types", "labelled": False}
+        return load(source, root, **how, **options)
 
     def card(self, name: str) -> Card | None:
         """One split, whatever folds the set has."""

@@ -1,33 +1,13 @@
-"""Graphs to reconstruct, wherever they come from, and the split that is used with them."""
+"""Sets to reconstruct: those with a name, and the split of any."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from small_graphs import points
 
 from gmpool.data import Dataset
 from gmpool.errors import UserError
-from gmpool.tasks.reconstruct.data import reconstruct_data, reconstruct_split
-
-
-def test_where_graphs_come_from(tmp_path: Path) -> None:
-    ring = reconstruct_data("ring", parameters={"n": 10})
-    assert ring.graphs.num_nodes == 10
-    table = tmp_path / "own.csv"
-    table.write_text("smiles\nCCO\nCC\nCN\nC=O\n")
-    own = reconstruct_data(str(table))
-    assert own.graphs.node_type_names
-    assert reconstruct_split(own).train.numel() == 2
-    with pytest.raises(UserError, match="n is for a graph that is made on the spot"):
-        reconstruct_data(str(table), parameters={"n": 3})
-    with pytest.raises(UserError, match="smiles_column is for a table"):
-        reconstruct_data("ring", table={"smiles_column": "s"})
-    with pytest.raises(UserError, match="unknown graph 'rign'"):
-        reconstruct_data("rign")
-    with pytest.raises(UserError, match="no such file"):
-        reconstruct_data(str(tmp_path / "none.safetensors"))
+from gmpool.tasks.reconstruct.data import named_dataset, reconstruct_split
 
 
 def test_the_split_of_a_set_without_one() -> None:
@@ -38,3 +18,12 @@ def test_the_split_of_a_set_without_one() -> None:
         reconstruct_split(Dataset("two", points(2), (), None))
     many = reconstruct_split(Dataset("many", points(20), (), None))
     assert [len(part) for part in (many.train, many.valid, many.test)] == [16, 2, 2]
+
+
+def test_a_set_that_is_not_at_hand_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    assert named_dataset("ZINC") is None
+    assert "ZINC is not at hand" in caplog.text
+    assert named_dataset("somebody's own") is None
+    ring = named_dataset("ring")
+    assert ring is not None
+    assert ring.graphs.num_graphs == 1

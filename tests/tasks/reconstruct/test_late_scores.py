@@ -47,12 +47,3 @@ def test_scores_of_molecules_at_once_or_later(
     monkeypatch.setattr(late_scores, "molecule_scores", never)
     assert with_molecule_scores(rows, tmp_path) == later
     assert with_molecule_scores(at_once, tmp_path) == at_once, "which have them already"
-
-
-def test_a_set_that_is_not_at_hand_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    assert late_scores.named_dataset("ZINC") is None
-    assert "ZINC is not at hand" in caplog.text
-    assert late_scores.named_dataset("somebody's own") is None
-    ring = late_scores.named_dataset("ring")
-    assert ring is not None
-    assert ring.graphs.num_graphs == 1

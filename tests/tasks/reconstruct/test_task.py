@@ -72,3 +72,21 @@ def test_a_graph_with_parameters() -> None:
     assert RECONSTRUCT.card_of(ring).graphs == 1
     with pytest.raises(UserError, match="unknown method 'mean'"):
         Job.make("reconstruct", ring, "mean")
+
+
+def test_where_graphs_come_from(tmp_path: Path) -> None:
+    task = TASKS["reconstruct"]
+    assert task.open("ring", parameter=["n=10"]).graphs.num_nodes == 10
+    table = tmp_path / "own.csv"
+    table.write_text("smiles\nCCO\nCC\nCN\nC=O\n")
+    own = task.open(str(table))
+    assert own.graphs.node_type_names
+    assert task.splits(own)[0].train.numel() == 2
+    for source, options, message in (
+        (str(table), {"parameter": ["n=3"]}, "--parameter is for a graph that is made on the spot"),
+        ("ring", {"smiles_column": "s"}, "--smiles-column is for a CSV, and 'ring' is not one"),
+        ("rign", {}, "unknown graph 'rign'"),
+        (str(tmp_path / "none.safetensors"), {}, "no such file"),
+    ):
+        with pytest.raises(UserError, match=message):
+            task.open(source, **options)
