@@ -75,6 +75,7 @@ class Stack:
         self.batch_size = members[0].train.batch_size
         seeds = [member.seed for member in members]
         self.shuffles = Shuffles([m.split.train for m in members], seeds, self.batch_size)
+        self.steps: set[int] = set(self.shuffles.steps.tolist())  # of an epoch of the replicas
         self.valid = self._batched([member.split.valid for member in members])
         self.valid_bounds = None if self.valid is None else self.batches.bounds(self.valid)
         self.alive = list(range(len(members)))  # the members that the program's rows are
@@ -140,16 +141,15 @@ class Stack:
 
     def train_epoch(self) -> None:
         """All steps of an epoch, which a device may still be working on afterwards."""
-        each = self.shuffles.steps.tolist()
-        last = max(each) - 1
-        for step in range(max(each)):
-            feed = len(self.program.feeds) - 1 if step == last else 0
-            self.program.step(feed, self._taken(step, each))()
+        steps = max(self.steps)
+        for step in range(steps):
+            feed = len(self.program.feeds) - 1 if step == steps - 1 else 0
+            self.program.step(feed, self._taken(step))()
         self.epoch += 1
 
-    def _taken(self, step: int, each: list[int]) -> tuple[int, ...]:
-        """The phases that any replica takes in a step of the epoch. each: steps of an epoch."""
-        done = {self.epoch * steps + step for steps in each if step < steps}
+    def _taken(self, step: int) -> tuple[int, ...]:
+        """The phases that any replica takes in a step of the epoch."""
+        done = {self.epoch * steps + step for steps in self.steps if step < steps}
         phases = enumerate(self.phases)
         return tuple(at for at, phase in phases if any(map(phase.taken, done)))
 
@@ -233,6 +233,7 @@ class Stack:
             return ended
         at = torch.tensor(rows, device=self.device)
         self.shuffles.keep(rows)
+        self.steps = set(self.shuffles.steps.tolist())
         self.bounds = [None, None]
         self.valid = None if self.valid is None else self.valid[rows]
         old.replicas.keep(at)
