@@ -25,8 +25,7 @@ from gmpool.cli.arguments import (
 )
 from gmpool.cli.console import err, say, say_left_out
 from gmpool.cli.output import form_of, save_pictures, write
-from gmpool.cli.progress import ProgressBars
-from gmpool.cli.resumable import resumable
+from gmpool.cli.progress import ProgressBars, resumable
 from gmpool.engine.checkpoint import kept_model
 from gmpool.engine.job import Job, Recorded
 from gmpool.engine.keep import Keep, KeepAll, KeepBest, KeepBoth

@@ -23,8 +23,7 @@ class Listing(StrEnum):
 
 
 def listing(
-    what: Annotated[Listing, typer.Argument(help=f"{', '.join(Listing)}.")],
-    json_: JsonFlag = False,
+    what: Annotated[Listing, typer.Argument(help=f"{', '.join(Listing)}.")], json_: JsonFlag = False
 ) -> None:
     """List datasets, tasks, their methods and published settings, or the plans that come along."""
     rows = _ROWS[what]()

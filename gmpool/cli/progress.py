@@ -1,20 +1,19 @@
-"""Progress bars for runs: one for all runs, one for the epochs of the run that is going."""
+"""Progress bars for runs: one for all runs, one for the epochs of the run that is going. And what
+Ctrl-C leaves behind: every finished run, and a word on how to go on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
+import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from gmpool.cli.console import INTERRUPTED, say
 from gmpool.engine.job import Job, Run
+from gmpool.engine.store import RunStore
 from gmpool.engine.train import Epoch
 from gmpool.record import Row
 
@@ -96,3 +95,19 @@ def _fold(job: Job, run: Run, words: str) -> str:
 def _score(value: float) -> str:
     """Two decimals, unless they would hide a small error."""
     return f"{value:.2g}" if 0 < abs(value) < 0.1 else f"{value:.2f}"
+
+
+@contextmanager
+def resumable(runs: RunStore, total: int, count: Callable[[dict[str, Row]], int]) -> Iterator[None]:
+    """On Ctrl-C say what is kept and how to go on.
+
+    count: how many of the total are among the finished rows, which it is given by key.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(
+            f"\nstopped: {count(runs.finished())} of {total} runs are recorded in {runs.folder}; "
+            f"the same command goes on from there"
+        )
+        raise typer.Exit(INTERRUPTED) from None

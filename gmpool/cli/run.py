@@ -24,8 +24,7 @@ from gmpool.cli.arguments import (
     usable_device,
 )
 from gmpool.cli.console import err, out, say
-from gmpool.cli.progress import ProgressBars
-from gmpool.cli.resumable import resumable
+from gmpool.cli.progress import ProgressBars, resumable
 from gmpool.engine.executors.executor import Executor
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.expected import Expected, expected

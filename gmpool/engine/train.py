@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from gmpool.config import TrainConfig
-from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.errors import UserError
 from gmpool.nn.clock import set_clocks
 from gmpool.report.metrics import METRICS
@@ -213,3 +212,12 @@ class Evaluation:
         rows = zip(*(model.evaluate(batch) for batch in self.batches), strict=True)
         loss, score = model.judge(*(torch.cat(parts) for parts in rows))
         return float(loss), float(score)
+
+
+def cosine_with_warmup(step: int, *, warmup: float, total: float) -> float:
+    """Factor of the learning rate at a step: linear from 0 to 1, then half a cosine to 0, which
+    for a total of infinity stays at 1."""
+    if step < warmup:
+        return step / warmup
+    progress = (step - warmup) / max(1, total - warmup)
+    return max(0.0, 0.5 * (1 + math.cos(math.pi * progress)))

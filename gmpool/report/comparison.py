@@ -164,10 +164,7 @@ def _judged(scores: Scores, metrics: Mapping[str, str]) -> dict[tuple[str, str],
 
 
 def _upward(
-    scores: Scores,
-    metrics: Mapping[str, str],
-    labels: Collection[str],
-    datasets: Collection[str],
+    scores: Scores, metrics: Mapping[str, str], labels: Collection[str], datasets: Collection[str]
 ) -> list[dict[str, float]]:
     """Per set the means by label, turned so that more is better."""
     sign = {d: 1 if METRICS[metrics[d]].higher else -1 for d in datasets}

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from gmpool.record import Row
 
 COLOURS = ("#1f5f8b", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#4a4e69")
+# Okabe and Ito's colours, which the colour-blind tell apart; the best line has the first.
+SAFE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4d4d4d")
 CURVES = (
     ("train_loss", "training loss"),
     ("valid_loss", "validation loss"),
@@ -23,6 +25,13 @@ def new_figure(width: float, height: float, *, dpi: int = 110) -> Figure:
     """width, height: in inches."""
     figure = Figure((width, height), dpi=dpi, layout="constrained")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def spaced_figure(width: float, height: float, *, dpi: int = 160) -> Figure:
+    """A figure for many panels, with room between them. width, height: in inches."""
+    figure = new_figure(width, height, dpi=dpi)
+    figure.set_layout_engine("constrained", w_pad=0.05, h_pad=0.06)
     return figure
 
 

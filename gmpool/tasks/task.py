@@ -1,6 +1,6 @@
 """What a task is: all that is particular to it, behind one interface.
 
-A task is a package in `gmpool/tasks` whose `__init__.py` registers one object, or an entry point of
+A task is a package in `gmpool/tasks` whose `task.py` registers one object, or an entry point of
 the group `gmpool.tasks` in another package. The engine, the reports and the command line know tasks
 by this interface alone.
 """

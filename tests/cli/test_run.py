@@ -180,9 +180,9 @@ def test_each_set_is_loaded_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatc
     Path("p.toml").write_text(TWO_LINES.replace('["own"]', '["MUTAG"]'))
     true, asked = task.load, []
 
-    def load(name: str, root: Path | None) -> Any:
+    def load(name: str, root: Path | None, **options: object) -> Any:
         asked.append((name, root))
-        return true(name, root)
+        return true(name, root, **options)
 
     monkeypatch.setattr(task, "load", load)
     assert gmpool_cli(*RUN, "--seeds", 1, "--data", "somewhere").code == 0

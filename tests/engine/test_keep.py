@@ -22,8 +22,8 @@ from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.tasks.reconstruct.data import reconstruct_split
-from gmpool.tasks.reconstruct.packed_types import unpack_predictions
-from gmpool.tasks.reconstruct.rebuild import rebuild
+from gmpool.tasks.reconstruct.late_scores import unpack_predictions
+from gmpool.tasks.reconstruct.model import rebuild
 
 
 @pytest.mark.parametrize("executor", [Alone(), Stacked(), Processes(2)], ids=str)

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from small_sets import MODEL, QUICK, TEN_MOLECULES, classes, split, with_labels
 from torch.nn import functional as F
 from trainings import alone
@@ -13,7 +15,7 @@ from gmpool.config import TrainConfig
 from gmpool.data import Dataset, Split, from_smiles
 from gmpool.engine import train as engine
 from gmpool.engine.stack.stack import Member
-from gmpool.engine.train import Epoch, Evaluation, Trained
+from gmpool.engine.train import Epoch, Evaluation, Trained, cosine_with_warmup
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.tasks.classify.model import GraphModel
@@ -285,3 +287,26 @@ def test_every_epoch_is_reported() -> None:
     assert seen == trained.curve
     assert [e.epoch for e in seen] == [1, 2, 3]
     assert trained.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("step", "factor"),
+    [(0, 0.0), (1, 0.1), (5, 0.5), (10, 1.0), (35, 0.8535533906), (60, 0.5), (110, 0.0)],
+)
+def test_values_at_ten_steps_of_warmup_and_a_hundred_of_cosine(step: int, factor: float) -> None:
+    assert cosine_with_warmup(step, warmup=10, total=110) == pytest.approx(factor, abs=1e-9)
+
+
+def test_no_warmup_starts_at_one() -> None:
+    assert cosine_with_warmup(0, warmup=0, total=4) == 1.0
+    assert cosine_with_warmup(1, warmup=0, total=4) == pytest.approx(0.5 + math.sqrt(0.125))
+
+
+@given(st.integers(0, 50), st.integers(1, 50))
+def test_rises_to_one_then_falls_to_zero(warmup: int, rest: int) -> None:
+    total = warmup + rest
+    factors = [cosine_with_warmup(s, warmup=warmup, total=total) for s in range(total + 1)]
+    assert factors[: warmup + 1] == sorted(factors[: warmup + 1])
+    assert factors[warmup] == max(factors) == 1.0
+    assert factors[warmup:] == sorted(factors[warmup:], reverse=True)
+    assert factors[-1] == pytest.approx(0.0, abs=1e-12)

@@ -12,10 +12,10 @@ from trainings import begun
 from gmpool.config import TrainConfig
 from gmpool.data import GraphBatch, PackedGraphs, Split
 from gmpool.data.fixed_batch import FixedBatches
-from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.engine.stack.adam import Adam
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles
+from gmpool.engine.train import cosine_with_warmup
 from gmpool.tasks.trainable import Trainable
 
 

@@ -6,7 +6,15 @@ import pytest
 from report_rows import row, settings
 
 from gmpool.record import Row
-from gmpool.report.summary import by_splits, options_of, summarise, summary_grid
+from gmpool.report.summary import (
+    by_splits,
+    differing,
+    label,
+    options_of,
+    settings_of,
+    summarise,
+    summary_grid,
+)
 
 SCORES = {1: (80.0, 90.0, 70.0), 2: (60.0, 62.0, 64.0)}
 
@@ -194,4 +202,30 @@ def test_a_picture_per_set_and_what_a_page_ends_with() -> None:
     assert png is not None
     assert png.startswith(b"\x89PNG")
     assert ("gmt on mine", "hidden_dim=8 lr=0.1") in GRID.facts
-    found = summarise([row(), row(method="mean"), row(dataset="DD")])
+
+
+def test_settings_have_one_name_each() -> None:
+    given = row(config=settings(pool={"conv": "gin"}, conv="gcn"))
+    assert settings_of(given) == {"hidden_dim": 8, "conv": "gcn", "pool.conv": "gin", "lr": 0.1}
+    bare = row(config={"model": {"method": "gmt"}, "train": {}})
+    assert settings_of(bare) == {}, "a row may be too old to have a pool"
+
+
+def test_what_differs_within_a_group() -> None:
+    lines = [
+        ("a", {"lr": 0.1, "blocks": ["x"], "epochs": 3}),
+        ("a", {"lr": 0.2, "blocks": ["x"], "epochs": 3, "new": None}),
+        ("a", {"lr": 0.1, "blocks": ["x", "y"], "epochs": 3}),
+        ("b", {"lr": 7}),
+    ]
+    assert differing(lines) == {"a": {"lr", "blocks"}, "b": set()}
+
+
+def test_a_setting_that_only_one_has_differs() -> None:
+    assert differing([(0, {}), (0, {"layers": 2})]) == {0: {"layers"}}
+
+
+def test_label() -> None:
+    mine = {"pool.num_heads": 2, "lr": 0.1, "data": "abc"}
+    assert label("GMT", mine, ()) == "GMT"
+    assert label("GMT", mine, {"lr", "pool.num_heads", "other"}) == "GMT (lr=0.1, num_heads=2)"

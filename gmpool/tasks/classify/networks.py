@@ -34,11 +34,7 @@ class GlobalNetwork(nn.Module):
         self.encoder: Encoder | MoleculeEncoder
         if shape.is_molecular:
             self.encoder = MoleculeEncoder(
-                shape.cat_sizes,
-                shape.edge_cat_sizes,
-                width,
-                num_layers=layers,
-                conv=config.conv,
+                shape.cat_sizes, shape.edge_cat_sizes, width, num_layers=layers, conv=config.conv
             )
         else:
             self.encoder = Encoder(shape.num_features, width, num_layers=layers, conv=config.conv)

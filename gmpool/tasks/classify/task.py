@@ -15,7 +15,7 @@ from gmpool.tasks.classify.predict import predictions
 from gmpool.tasks.classify.settings import AUTHORS, ModelConfig, configure
 from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types, keyword_options
 from gmpool.tasks.shape import DataShape
-from gmpool.tasks.task import Flag, Key, Predictions
+from gmpool.tasks.task import TASKS, Flag, Key, Predictions
 
 FOLDS = Key(lambda v: type(v) is int and v >= 1, "a whole number from 1")
 
@@ -107,3 +107,6 @@ def require_folds(dataset: Dataset) -> None:
             f"got {len(dataset.graphs)} graph(s) and "
             f"{len(dataset.graphs.task_names) or 'no'} label column(s)"
         )
+
+
+TASKS.register(Classify.name)(Classify())

@@ -4,17 +4,24 @@ Rows keep what was predicted, so that the scores can be made later, where it is.
 beside the rows, in molecule-scores.jsonl, and are made once.
 """
 
+import base64
+import binascii
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from gmpool.data import Dataset
+from gmpool.errors import DataError
 from gmpool.journal import Journal
 from gmpool.record import Row
 from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
 from gmpool.tasks.reconstruct.data import named_dataset, reconstruct_split
-from gmpool.tasks.reconstruct.packed_types import unpack_predictions
 
 FILE = "molecule-scores.jsonl"
 
@@ -53,3 +60,30 @@ def _scored(row: Row, dataset: Dataset) -> object:
     assert true is not None
     predicted = unpack_predictions(row.more["predicted"], true[:, 0], graphs.cat_sizes[0])
     return molecule_scores(graphs, ids, predicted)
+
+
+def pack_predictions(predicted: Tensor, true: Tensor, categories: int) -> str:
+    """Both int [N], each in 0 … categories - 1."""
+    difference = ((predicted.cpu().long() - true.cpu().long()) % categories).numpy()
+    raw = difference.astype(_width(categories)).tobytes()
+    return base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
+
+
+def unpack_predictions(text: str, true: Tensor, categories: int) -> Tensor:
+    """The predictions again. true int [N] -> int64 [N]"""
+    try:
+        raw = zlib.decompress(base64.b64decode(text, validate=True))
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise DataError(f"recorded predictions cannot be read: {error}; run it again") from error
+    width = np.dtype(_width(categories))
+    if len(raw) != width.itemsize * true.numel():
+        raise DataError(
+            f"recorded predictions are for {len(raw) // width.itemsize} nodes, but the data has "
+            f"{true.numel()}; they belong to another set or split"
+        )
+    difference = torch.from_numpy(np.frombuffer(raw, dtype=width).astype(np.int64))
+    return (true.cpu().long() + difference) % categories
+
+
+def _width(categories: int) -> str:
+    return "<u1" if categories <= 2**8 else "<u4"

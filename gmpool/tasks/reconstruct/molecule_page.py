@@ -16,9 +16,8 @@ from torch import Tensor
 from gmpool.data import PackedGraphs
 from gmpool.data.batch import Ids
 from gmpool.errors import DataError, UserError
-from gmpool.report.figures import png
+from gmpool.report.figures import SAFE_COLOURS, png, spaced_figure
 from gmpool.tasks.reconstruct.chemistry import Molecules
-from gmpool.tasks.reconstruct.plots import SAFE_COLOURS, spaced_figure
 
 WIDTH, HEIGHT = 460, 310  # pixels of a panel
 _BOND = 1.5  # how long RDKit draws one, in its own unit

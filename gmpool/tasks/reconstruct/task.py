@@ -18,11 +18,9 @@ from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types
 from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
 from gmpool.tasks.reconstruct.compress import COMPRESSIONS, compression_options
 from gmpool.tasks.reconstruct.data import named_dataset, reconstruct_split
-from gmpool.tasks.reconstruct.late_scores import with_molecule_scores
-from gmpool.tasks.reconstruct.model import Autoencoder, metric_name
-from gmpool.tasks.reconstruct.packed_types import pack_predictions
-from gmpool.tasks.reconstruct.pictures import pictures
-from gmpool.tasks.reconstruct.rebuild import rebuild
+from gmpool.tasks.reconstruct.late_scores import pack_predictions, with_molecule_scores
+from gmpool.tasks.reconstruct.model import Autoencoder, metric_name, rebuild
+from gmpool.tasks.reconstruct.plots import pictures
 from gmpool.tasks.reconstruct.scores import tallies
 from gmpool.tasks.reconstruct.settings import (
     AutoencoderConfig,
@@ -31,7 +29,7 @@ from gmpool.tasks.reconstruct.settings import (
 )
 from gmpool.tasks.reconstruct.table import grids
 from gmpool.tasks.shape import DataShape
-from gmpool.tasks.task import Asked, Flag, Key
+from gmpool.tasks.task import TASKS, Asked, Flag, Key
 
 SHARES = Key(
     lambda v: type(v) is list and all(type(r) is float and 0 < r <= 1 for r in v) and v != [],
@@ -151,3 +149,6 @@ class Reconstruct(GraphTask):
 
     def summary(self, rows: Sequence[Row]) -> list[Grid]:
         return grids(tallies(rows), rows)
+
+
+TASKS.register(Reconstruct.name)(Reconstruct())

@@ -4,7 +4,7 @@ k_h(G, G') = Σ_{t=0…h} Σ_c n_t(G, c) · n_t(G', c)
 
 n_t(G, c) counts the nodes of G with colour c after t rounds of refinement (`gmpool.graph.colours`).
 There is no network: a training fits machines for every h and C, and keeps the one that is best on
-the validation part (`fit.py`).
+the validation part (`task.py`).
 """
 
 from __future__ import annotations

@@ -1,19 +1,29 @@
 """The subtree kernel as a task: classification by a classical method."""
 
 import inspect
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any, ClassVar
 
+import numpy as np
+import torch
+
 from gmpool.config import TrainConfig
-from gmpool.data import Card, Dataset, Split
+from gmpool.data import Card, Dataset, PackedGraphs, Split
 from gmpool.errors import UserError
+from gmpool.graph.colours import colour_counts
 from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.classify.task import Classify
 from gmpool.tasks.graph_task import keyword_options
-from gmpool.tasks.task import Fitted
-from gmpool.tasks.wl_kernel.fit import fit_kernel
-from gmpool.tasks.wl_kernel.svm import NAME, WLSubtreeSVM
+from gmpool.tasks.metrics import metric_of
+from gmpool.tasks.shape import DataShape
+from gmpool.tasks.task import TASKS, Fitted
+from gmpool.tasks.wl_kernel.svm import C_GRID, NAME, Machine, WLSubtreeSVM
+
+MAX_GRAPHS = 20_000  # a kernel matrix of so many is 3 GB
 
 
 class WLKernel(Classify):
@@ -52,3 +62,64 @@ class WLKernel(Classify):
 
     def cannot_stack(self, dataset: Dataset, model: ModelConfig) -> str:
         return f"{model.method} is no network"
+
+
+def fit_kernel(graphs: PackedGraphs, split: Split, method: WLSubtreeSVM, *, metric: str) -> Fitted:
+    """Fit a machine for every choice on the training part, and test the one that is best on the
+    validation part; of equal ones the first: the fewest iterations, the smallest C.
+
+    Nothing is drawn at random. Everything happens on the CPU.
+    """
+    start = time.perf_counter()
+    parts = {name: getattr(split, name).cpu().numpy() for name in ("train", "valid", "test")}
+    _check(graphs, parts)
+    shape = DataShape.of(graphs)
+    assert graphs.y is not None
+    y = graphs.y.cpu()
+    rows = np.concatenate(list(parts.values()))
+    train, until = len(parts["train"]), len(rows) - len(parts["test"])
+    best: tuple[Machine, float, float, float] | None = None
+    counts = _counts(graphs, method.iterations)
+    for iterations, kernel in enumerate(method.kernels(counts, rows, parts["train"])):
+        for C in C_GRID:
+            machine = Machine(shape.task, shape.num_outputs, C, iterations)
+            machine.fit(kernel[:train], y[parts["train"]].numpy())
+            score, loss = _scores(machine, kernel[train:until], y[parts["valid"]], metric)
+            if best is None or loss < best[1]:
+                test, _ = _scores(machine, kernel[until:], y[parts["test"]], metric)
+                best = machine, loss, score, test
+    assert best is not None
+    return Fitted(*best, time.perf_counter() - start)
+
+
+@lru_cache(maxsize=1)  # folds of one set come one after the other
+def _counts(graphs: PackedGraphs, iterations: int) -> list[Any]:
+    return colour_counts(graphs, iterations)
+
+
+def _scores(
+    machine: Machine, kernel: np.ndarray, y: torch.Tensor, metric: str
+) -> tuple[float, float]:
+    """The metric, and how far it is from perfect, which stands for a loss: 1 where it is NaN."""
+    if not len(y):
+        return math.nan, math.nan
+    score = metric_of(metric, torch.from_numpy(machine.outputs(kernel)), y)
+    if math.isnan(score):
+        return score, 1.0
+    return score, score if metric == "rmse" else 1 - score / 100
+
+
+def _check(graphs: PackedGraphs, parts: dict[str, np.ndarray]) -> None:
+    for name in ("train", "valid"):
+        if not len(parts[name]):
+            raise UserError(f"the {name} part of the split of {graphs.name} is empty")
+    total = sum(map(len, parts.values()))
+    if total > MAX_GRAPHS:
+        raise UserError(
+            f"{NAME} compares all pairs of graphs, and {graphs.name} has {total}: a matrix of "
+            f"{8 * total * len(parts['train']) / 1e9:.0f} GB. It takes up to {MAX_GRAPHS} graphs; "
+            f"use a pooling method, such as --method gmt, or a part of the set"
+        )
+
+
+TASKS.register(WLKernel.name)(WLKernel())

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from gmpool.config import TrainConfig
-from gmpool.engine.schedule import cosine_with_warmup
 from gmpool.engine.stack.adam import Adam
+from gmpool.engine.train import cosine_with_warmup
 from gmpool.tasks.trainable import Phase
 
 

@@ -17,7 +17,7 @@ from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.record import Row
 from gmpool.tasks.reconstruct.data import reconstruct_split
-from gmpool.tasks.reconstruct.packed_types import unpack_predictions
+from gmpool.tasks.reconstruct.late_scores import unpack_predictions
 from gmpool.tasks.task import TASKS
 
 RECONSTRUCT = TASKS["reconstruct"]

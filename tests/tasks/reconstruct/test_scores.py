@@ -1,4 +1,4 @@
-from gmpool.tasks.reconstruct.paper import published_error
+from gmpool.tasks.reconstruct.scores import published_error
 
 
 def test_published_errors() -> None:
