@@ -83,7 +83,8 @@ class Points:
         if generator is not None:
             ids = ids[torch.randperm(len(ids), generator=generator)]
         for part in ids.split(batch_size):
-            yield PointBatch(self.points[part], torch.ones(len(part), dtype=self.points.dtype))
+            points = self.points[part.to(self.points.device)]
+            yield PointBatch(points, torch.ones_like(points[:, 0]))
 
     def bounds(self, ids: Tensor) -> tuple[int, ...]:
         return ()
