@@ -1,5 +1,6 @@
 """Values of options, as a command line or a file gives them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from gmpool.errors import UserError, WrongType
@@ -25,6 +26,17 @@ def _cast(wanted: type, key: str, value: Any) -> Any:
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
         raise WrongType(f"option {key} takes {_WORDS[wanted]}, got {value!r}")
     return value
+
+
+def settings_from(options: Iterable[str], flag: str = "--option") -> dict[str, str]:
+    """["lr=0.1", ...] as a dict; flag is what the user wrote before each."""
+    settings = {}
+    for text in options:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UserError(f"{flag} takes KEY=VALUE, got {text!r}")
+        settings[key] = value
+    return settings
 
 
 def parse_value(text: str) -> Any:

@@ -6,8 +6,7 @@ from typing import Annotated
 import torch
 import typer
 
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Executor
+from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.errors import UserError
@@ -111,14 +110,3 @@ def _check_side_by_side(programs: int, device: str, replicas: str | None) -> Non
         raise UserError("--side-by-side is for a GPU; this runs on the CPU")
     if replicas == "1":
         raise UserError("--side-by-side is for stacks, and --replicas 1 makes none: leave one out")
-
-
-def settings_from(options: list[str], flag: str = "--option") -> dict[str, str]:
-    """["lr=0.1", ...] as a dict; flag is what the user wrote before each."""
-    settings = {}
-    for text in options:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise UserError(f"{flag} takes KEY=VALUE, got {text!r}")
-        settings[key] = value
-    return settings

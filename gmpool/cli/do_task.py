@@ -20,19 +20,18 @@ from gmpool.cli.arguments import (
     Tf32Flag,
     WorkersOption,
     executor_for,
-    settings_from,
     usable_device,
 )
 from gmpool.cli.console import err, say, say_left_out
 from gmpool.cli.output import form_of, save_pictures, write
 from gmpool.cli.progress import ProgressBars, resumable
-from gmpool.engine.checkpoint import kept_model
+from gmpool.engine.checkpoint import Keep, KeepAll, KeepBest, KeepBoth, kept_model
 from gmpool.engine.job import Job, Recorded
-from gmpool.engine.keep import Keep, KeepAll, KeepBest, KeepBoth
 from gmpool.engine.plan import cells_of
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
+from gmpool.options import settings_from
 from gmpool.tasks.task import Asked, Flag, Task
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from gmpool.cli.arguments import JsonFlag
 from gmpool.cli.console import out
 from gmpool.data import CATALOGUE
-from gmpool.engine.plan import Plan, read_plan, shipped_plans
+from gmpool.engine.plan import read_plan, shipped_plans
 from gmpool.tasks.task import TASKS
 
 
@@ -79,17 +79,16 @@ def _presets() -> list[dict[str, Any]]:
 
 
 def _plans() -> list[dict[str, Any]]:
-    return [_plan_row(read_plan(name)) for name in shipped_plans()]
-
-
-def _plan_row(plan: Plan) -> dict[str, Any]:
-    return {
-        "name": plan.name,
-        "about": plan.title,
-        "lines": len(plan.lines),
-        "datasets": len(plan.datasets),
-        "runs": sum(len(job.runs) for job in plan.jobs()),
-    }
+    return [
+        {
+            "name": plan.name,
+            "about": plan.title,
+            "lines": len(plan.lines),
+            "datasets": len(plan.datasets),
+            "runs": sum(len(job.runs) for job in plan.jobs()),
+        }
+        for plan in map(read_plan, shipped_plans())
+    ]
 
 
 _ROWS = {

@@ -2,10 +2,9 @@
 
 import csv
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -42,8 +41,9 @@ def predict(
         skip_bad_rows=skip_bad_rows,
     )
     say_left_out(found.skipped)
+    stdout = nullcontext(sys.stdout)  # which is not ours to close
     try:
-        with _csv_target(output) as file:
+        with output.open("w", newline="", encoding="utf-8") if output else stdout as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(found.columns)
             writer.writerows(found.rows)
@@ -52,12 +52,3 @@ def predict(
         raise UserError(f"the predictions could not be written to {target}: {error}") from error
     if output is not None:
         say(f"{len(found.rows)} predictions: {output}")
-
-
-@contextmanager
-def _csv_target(path: Path | None) -> Iterator[Any]:
-    if path is None:
-        yield sys.stdout
-        return
-    with path.open("w", newline="", encoding="utf-8") as file:
-        yield file

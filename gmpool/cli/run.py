@@ -25,11 +25,11 @@ from gmpool.cli.arguments import (
 )
 from gmpool.cli.console import err, out, say
 from gmpool.cli.progress import ProgressBars, resumable
+from gmpool.engine.checkpoint import KeepAll
 from gmpool.engine.executors.executor import Executor
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.expected import Expected, expected
 from gmpool.engine.job import Job, Recorded
-from gmpool.engine.keep import KeepAll
 from gmpool.engine.plan import Plan, read_plan
 from gmpool.engine.provenance import device_name
 from gmpool.engine.run_jobs import Failure, run_plan

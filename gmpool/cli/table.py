@@ -1,7 +1,6 @@
 """`gmpool table`"""
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,6 @@ from gmpool.engine.job import Recorded
 from gmpool.engine.plan import Plan, read_plan, shipped_plans
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError, unknown
-from gmpool.record import Row
 from gmpool.report.grid import Grid
 from gmpool.tasks.task import TASKS
 
@@ -97,16 +95,11 @@ def _of_store(path: Path, datasets: list[str], methods: list[str]) -> list[Grid]
     ]
     if not rows:
         raise UserError(f"{store.path} holds no rows that match; gmpool train records some")
-    return [grid for family in _families(rows) for grid in _summary(family, rows, store)]
-
-
-def _families(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(row.task for row in rows))
-
-
-def _summary(family: str, rows: Sequence[Row], store: RunStore) -> list[Grid]:
-    task, mine = TASKS[family], [row for row in rows if row.task == family]
-    return task.summary(task.complete(mine, store.folder))
+    grids = []
+    for family in dict.fromkeys(row.task for row in rows):
+        task, mine = TASKS[family], [row for row in rows if row.task == family]
+        grids += task.summary(task.complete(mine, store.folder))
+    return grids
 
 
 def _is_plan(what: str) -> bool:

@@ -26,14 +26,10 @@ class Expected:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "line": self.job.label,
-            "method": self.job.model.method,
-            "dataset": self.job.name,
-            "runs": len(self.job.runs),
-            "recorded": self.recorded,
-            "to_do": self.to_do,
+            "line": self.job.label, "method": self.job.model.method, "dataset": self.job.name,
+            "runs": len(self.job.runs), "recorded": self.recorded, "to_do": self.to_do,
             "expected_seconds": self.seconds,
-        }
+        }  # fmt: skip
 
 
 def expected(

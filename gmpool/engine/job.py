@@ -73,7 +73,8 @@ class Job:
         most = len(card.split_digests)
         if folds is not None and not 1 <= folds <= most:
             has = f"{card.name} has {most} fold{'' if most == 1 else 's'}"
-            raise UserError(f"{has}, so folds must be {_range(most)}, got {folds}")
+            allowed = "1" if most == 1 else f"from 1 to {most}"
+            raise UserError(f"{has}, so folds must be {allowed}, got {folds}")
         if seeds < 1:
             raise UserError(f"seeds must be at least 1, got {seeds}")
         model, train = task.settings(card, method, options)
@@ -121,17 +122,11 @@ class Job:
         return self.splits[run.fold - 1]
 
 
-def _range(most: int) -> str:
-    return "1" if most == 1 else f"from 1 to {most}"
-
-
 def settings_by(task: Task, config: Mapping[str, Mapping[str, Any]]) -> Settings:
     """What is not the task's default in a configuration as rows have it."""
     method = config["model"]["method"]
-    defaults = {
-        "model": asdict(task.model_config(method=method)),
-        "train": asdict(task.train_config()),
-    }
+    model, train = task.model_config(method=method), task.train_config()
+    defaults = {"model": asdict(model), "train": asdict(train)}
     options = {name: option.default for name, option in task.options(method).items()}
     return settings_of(config, defaults, options)
 

@@ -8,7 +8,7 @@ name several values of an option: then each line is there once for each of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -77,14 +77,12 @@ class Plan:
     def part(self, datasets: list[str], methods: list[str], seeds: int | None = None) -> Plan:
         """What --dataset, --method and --seeds leave of it."""
         names = {name for line in self.lines for name in (line.label, line.method)}
-        known: Any
-        for flag, given, known in (
-            ("dataset", datasets, self.datasets),
-            ("method", methods, names),
-        ):
+        known: Mapping[str, Collection[str]] = {"dataset": self.datasets, "method": names}
+        for flag, given in (("dataset", datasets), ("method", methods)):
             for name in given:
-                if name not in known:
-                    raise UserError(f"--{flag}: {unknown(f'{flag} of the plan', name, known)}")
+                if name not in known[flag]:
+                    error = unknown(f"{flag} of the plan", name, known[flag])
+                    raise UserError(f"--{flag}: {error}")
         if seeds is not None and seeds < 1:
             raise UserError(f"--seeds must be at least 1, got {seeds}")
         return replace(
@@ -205,13 +203,9 @@ def _varied(line: Line, found: Mapping[str, Any], task: Task) -> list[Line]:
         values = [] if option in line.options else found.get(key, [])
         if values:
             made = [
-                Line(
-                    f"{one.label} {words.format(value)}",
-                    line.method,
-                    {**one.options, option: value},
-                )
+                Line(f"{one.label} {words.format(v)}", line.method, {**one.options, option: v})
                 for one in made
-                for value in values
+                for v in values
             ]
     return made
 

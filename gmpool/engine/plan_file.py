@@ -25,16 +25,9 @@ BY_SET = Key(
 LINES = Key(lambda v: _all(v, dict), "tables, each below a heading [[line]]")
 
 KEYS = {
-    "title": TEXT,
-    "task": TEXT,
-    "seeds": NUMBER,
-    "first_seed": SEED,
-    "datasets": NAMES,
-    "methods": NAMES,
-    "options": OPTIONS,
-    "dataset_options": BY_SET,
-    "line": LINES,
-}
+    "title": TEXT, "task": TEXT, "seeds": NUMBER, "first_seed": SEED, "datasets": NAMES,
+    "methods": NAMES, "options": OPTIONS, "dataset_options": BY_SET, "line": LINES,
+}  # fmt: skip
 LINE_KEYS = {"label": TEXT, "method": TEXT, "options": OPTIONS}
 
 

@@ -12,6 +12,7 @@ from gmpool.report.metrics import METRICS
 
 MOST_POINTS = 500
 """Of a recorded learning curve: a graph alone has up to 10,000 epochs."""
+CURVES = ("train_loss", "valid_loss", "valid_metric")
 
 
 def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
@@ -23,35 +24,20 @@ def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
     by_loss = job.train.select_by == "loss" or math.isnan(best.valid_metric)
     sign = 1 if METRICS[metric].higher else -1
     return Row(
-        key=run.key,
-        task=job.task.family,
-        dataset=job.name,
-        method=job.model.method,
-        seed=run.seed,
-        fold=run.fold,
-        metric=metric,
-        test=_number(trained.test_metric),
-        valid=_number(best.valid_metric),
-        valid_loss=_number(best.valid_loss),
-        best_epoch=best.epoch,
-        epochs=len(trained.curve),
-        seconds=round(trained.seconds, 3),
-        parameters=trained.model.num_parameters,
-        config=job.config,
-        data_digest=job.card.digest,
-        split_digest=split.digest,
-        commit=commit(),
-        source=source_digest(),
-        versions=versions(),
-        device=device_name(used),
-        precision=precision(used),
-        replicas=trained.replicas,
+        key=run.key, task=job.task.family, dataset=job.name, method=job.model.method,
+        seed=run.seed, fold=run.fold, metric=metric,
+        test=_number(trained.test_metric), valid=_number(best.valid_metric),
+        valid_loss=_number(best.valid_loss), best_epoch=best.epoch, epochs=len(trained.curve),
+        seconds=round(trained.seconds, 3), parameters=trained.model.num_parameters,
+        config=job.config, data_digest=job.card.digest, split_digest=split.digest,
+        commit=commit(), source=source_digest(), versions=versions(),
+        device=device_name(used), precision=precision(used), replicas=trained.replicas,
         curve=curve_of(trained.curve),
         more={
             "selection_score": _number(-best.valid_loss if by_loss else sign * best.valid_metric),
             **job.task.finish(trained.model, job.dataset, split, device),
         },
-    )
+    )  # fmt: skip
 
 
 def curve_of(curve: Sequence[Epoch]) -> dict[str, Any]:
@@ -60,9 +46,7 @@ def curve_of(curve: Sequence[Epoch]) -> dict[str, Any]:
     points = curve[::every]
     return {
         **({"every": every} if every > 1 else {}),
-        "train_loss": [_short(e.train_loss) for e in points],
-        "valid_loss": [_short(e.valid_loss) for e in points],
-        "valid_metric": [_short(e.valid_metric) for e in points],
+        **{name: [_short(getattr(e, name)) for e in points] for name in CURVES},
     }
 
 

@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from gmpool.engine.checkpoint import Keep, require_weights
 from gmpool.engine.executors.executor import Executor, Watcher, Work
 from gmpool.engine.job import Job, Run
-from gmpool.engine.keep import Keep, require_weights
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.record import Row

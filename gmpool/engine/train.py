@@ -171,11 +171,8 @@ def loss_error(
     epoch: Epoch, name: str, config: TrainConfig, *, has_valid: bool
 ) -> UserError | None:
     """What to tell the user when an epoch's loss is not a number."""
-    losses = {
-        "training": epoch.train_loss,
-        **({"validation": epoch.valid_loss} if has_valid else {}),
-    }
-    for part, loss in losses.items():
+    valid_loss = epoch.valid_loss if has_valid else 0.0
+    for part, loss in {"training": epoch.train_loss, "validation": valid_loss}.items():
         if not math.isfinite(loss):
             return UserError(
                 f"the {part} loss became {loss} in epoch {epoch.epoch} on {name}; "

@@ -130,17 +130,10 @@ def compare(
         for label, cell in lines.items()
     ]
     return Comparison(
-        name=name,
-        title=title,
-        part=part,
-        paper=paper,
-        datasets=datasets,
-        metrics=metrics,
-        scores=scores,
-        standings=tuple(standings),
-        ranked_on=ranked_on,
+        name=name, title=title, part=part, paper=paper, datasets=datasets, metrics=metrics,
+        scores=scores, standings=tuple(standings), ranked_on=ranked_on,
         rows=[row for cell in cells for row in cell.rows],
-    )
+    )  # fmt: skip
 
 
 def _paper_name(cell: Cell, paper: str | None) -> str | None:

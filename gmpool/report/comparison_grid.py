@@ -175,24 +175,15 @@ def _records(c: Comparison) -> list[dict[str, Any]]:
 
 def _numbers(s: Score) -> dict[str, Any]:
     return {
-        "mean": s.mean,
-        "std": s.std,
-        "std_over": s.over if s.std is not None else None,
-        "runs": s.runs,
-        "asked": s.asked,
-        "incomplete": s.runs < s.asked,
-        "left_out": s.left_out,
+        "mean": s.mean, "std": s.std, "std_over": s.over if s.std is not None else None,
+        "runs": s.runs, "asked": s.asked,
+        "incomplete": s.runs < s.asked, "left_out": s.left_out,
         "best_or_comparable": s.verdict.comparable,
         "best_or_comparable_corrected": s.verdict.comparable_corrected,
-        "tested": s.tested,
-        "p": s.verdict.p,
-        "p_corrected": s.verdict.p_corrected,
-        "paper_mean": s.paper.mean if s.paper else None,
-        "paper_std": s.paper.std if s.paper else None,
-        "difference": s.difference,
-        "parameters": s.parameters,
-        "seconds": round(s.seconds, 3),
-    }
+        "tested": s.tested, "p": s.verdict.p, "p_corrected": s.verdict.p_corrected,
+        "paper_mean": s.paper and s.paper.mean, "paper_std": s.paper and s.paper.std,
+        "difference": s.difference, "parameters": s.parameters, "seconds": round(s.seconds, 3),
+    }  # fmt: skip
 
 
 def _whole(c: Comparison, records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -51,24 +51,14 @@ class Summary:
         """Plain numbers, one column each."""
         s, rows, paper = self.score, self.rows, self.score.paper
         return {
-            "dataset": self.dataset,
-            "method": self.method,
-            "metric": rows[0].metric,
-            "runs": s.runs,
-            "seeds": len({row.seed for row in rows}),
+            "dataset": self.dataset, "method": self.method, "metric": rows[0].metric,
+            "runs": s.runs, "seeds": len({row.seed for row in rows}),
             "folds": len({row.fold for row in rows}),
-            "test_mean": s.mean,
-            "test_std": s.std,
-            "std_over": s.over,
-            "valid_mean": self.valid,
-            "paper_mean": paper and paper.mean,
-            "paper_std": paper and paper.std,
-            "epochs": sum(row.epochs for row in rows),
-            "seconds": round(s.seconds, 3),
-            "parameters": s.parameters,
-            "options": self.options,
-            "label": self.label,
-        }
+            "test_mean": s.mean, "test_std": s.std, "std_over": s.over, "valid_mean": self.valid,
+            "paper_mean": paper and paper.mean, "paper_std": paper and paper.std,
+            "epochs": sum(row.epochs for row in rows), "seconds": round(s.seconds, 3),
+            "parameters": s.parameters, "options": self.options, "label": self.label,
+        }  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """The same with all that is known of the paper's number as one."""

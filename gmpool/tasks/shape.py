@@ -10,6 +10,9 @@ from gmpool.data.packed import with_categories
 from gmpool.errors import CheckpointError, DataError
 from gmpool.pool.method import GraphSizes
 
+NAMED_ALIKE = ("cat_sizes", "cat_starts", "edge_cat_sizes", "class_names", "task_names")
+"""What a shape takes over from its graphs as it is."""
+
 
 @dataclass(frozen=True)
 class DataShape:
@@ -29,35 +32,24 @@ class DataShape:
     @classmethod
     def of(cls, graphs: PackedGraphs, *, labelled: bool = True) -> DataShape:
         """labelled: whether the model is to predict labels; else it rebuilds the features."""
-        if not labelled:
-            return cls._of(graphs, "reconstruct", graphs.num_features)
-        if graphs.task is None:
+        task = graphs.task if labelled else "reconstruct"
+        if task is None:
             raise DataError(
                 f"{graphs.name} has no labels; training needs at least one label column"
             )
-        return cls._of(graphs, graphs.task, graphs.num_outputs)
-
-    @classmethod
-    def _of(cls, graphs: PackedGraphs, task: str, num_outputs: int) -> DataShape:
         return cls(
             task=task,
             num_features=graphs.num_features,
-            num_outputs=num_outputs,
+            num_outputs=graphs.num_outputs if labelled else graphs.num_features,
             mean_nodes=graphs.mean_nodes,
             node_deciles=_deciles(graphs),
-            cat_sizes=graphs.cat_sizes,
-            cat_starts=graphs.cat_starts,
-            edge_cat_sizes=graphs.edge_cat_sizes,
-            class_names=graphs.class_names,
-            task_names=graphs.task_names,
+            **{name: getattr(graphs, name) for name in NAMED_ALIKE},
         )
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> DataShape:
-        fields: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
-        }
-        return cls(**fields)
+        lists = {k: tuple(v) for k, v in values.items() if isinstance(v, list)}
+        return cls(**{**values, **lists})
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

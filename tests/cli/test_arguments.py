@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from gmpool.cli.arguments import executor_for, settings_from, usable_device
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Executor
+from gmpool.cli.arguments import executor_for, usable_device
+from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.errors import UserError
+from gmpool.options import settings_from
 
 
 @pytest.fixture(autouse=True)

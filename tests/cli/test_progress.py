@@ -10,7 +10,7 @@ from rich.console import Console
 from small_sets import OPTIONS, dataset
 
 from gmpool.cli.progress import ProgressBars
-from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Alone
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job
 from gmpool.engine.run_jobs import run_jobs

@@ -10,7 +10,7 @@ from small_jobs import job
 from small_sets import dataset
 
 from gmpool.data import generate
-from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Alone
 from gmpool.engine.job import Job, Recorded, key_of, settings_by
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore

@@ -11,13 +11,11 @@ from small_jobs import Log, job, timeless
 from small_sets import classes, split
 
 from gmpool.data import Dataset, Split
-from gmpool.engine.checkpoint import kept_model, load_model
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Executor
+from gmpool.engine.checkpoint import KeepAll, KeepBest, kept_model, load_model
+from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job
-from gmpool.engine.keep import KeepAll, KeepBest
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError

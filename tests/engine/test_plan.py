@@ -11,7 +11,7 @@ from small_sets import OPTIONS
 
 from gmpool.config import TrainConfig
 from gmpool.data import CATALOGUE
-from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Alone
 from gmpool.engine.job import Job, Recorded
 from gmpool.engine.plan import read_plan, shipped_plans
 from gmpool.engine.run_jobs import run_jobs

@@ -16,8 +16,7 @@ from small_sets import classes, split, with_labels
 from gmpool.data import Dataset, Split
 from gmpool.data.splits import random_split
 from gmpool.engine import row as module
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Executor
+from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job
 from gmpool.engine.provenance import source_digest

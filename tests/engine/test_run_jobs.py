@@ -16,8 +16,7 @@ from small_jobs import Log, job
 from small_sets import OPTIONS
 
 from gmpool.data import Dataset
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Executor
+from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job
 from gmpool.engine.plan import read_plan

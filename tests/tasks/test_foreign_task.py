@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from toy_task import TOY
 
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Executor
+from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job

@@ -1,7 +1,8 @@
 """What a way to run is."""
 
 from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
 
 from gmpool.engine.job import Job, Run
 from gmpool.engine.row import finished_row
@@ -81,3 +82,17 @@ def train_one(
     except UserError as error:
         found = error
     return outcome(job, run, found, device)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """device: cpu, cuda or cuda:N."""
+
+    device: str = "cpu"
+    joins_jobs: ClassVar[bool] = False
+
+    def run(self, work: Sequence[Work], watcher: Watcher | None) -> Generator[Outcome]:
+        for job, runs in work:
+            for run in runs:
+                on_epoch = watcher.run_started(job, run) if watcher else None
+                yield train_one(job, run, self.device, on_epoch)

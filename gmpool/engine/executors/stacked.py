@@ -3,8 +3,7 @@
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Outcome, Watcher, Work, outcome
+from gmpool.engine.executors.executor import Alone, Outcome, Watcher, Work, outcome
 from gmpool.engine.job import Job, Run
 from gmpool.engine.stack.size import largest_stack
 from gmpool.engine.stack.stack import Member
@@ -36,12 +35,9 @@ class Stacked:
                     watcher.note(f"{job.model.method} on {job.name} runs one at a time: {why}")
                 yield from Alone(self.device).run([Work(job, runs)], watcher)
                 continue
+            members, beside = _members(job, runs), min(at_once, len(work)) - 1
             size = self.replicas or largest_stack(
-                job.task,
-                job.dataset,
-                _members(job, runs),
-                self.device,
-                beside=min(at_once, len(work)) - 1,
+                job.task, job.dataset, members, self.device, beside=beside
             )
             stacks += [Work(job, runs[at : at + size]) for at in range(0, len(runs), size)]
         stackings = (

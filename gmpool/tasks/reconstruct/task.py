@@ -11,7 +11,7 @@ from gmpool.data import Card, Dataset, Split, generate, load
 from gmpool.data.dataset import source_of
 from gmpool.data.sources.generated import PAPER_GRAPHS, may_be_made
 from gmpool.errors import UserError
-from gmpool.options import parse_value
+from gmpool.options import parse_value, settings_from
 from gmpool.record import Row
 from gmpool.report.grid import Grid
 from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types
@@ -65,11 +65,8 @@ class Reconstruct(GraphTask):
 
     def open(self, source: str, root: Path | None = None, **options: Any) -> Dataset:
         """parameter: of a graph that is made; the others are of a table."""
-        given = [text.partition("=") for text in options.pop("parameter", None) or []]
-        for key, equals, value in given:
-            if not (key and equals):
-                raise UserError(f"--parameter takes KEY=VALUE, got {key + equals + value!r}")
-        parameters = {key: parse_value(value) for key, _, value in given}
+        given = settings_from(options.pop("parameter", None) or (), "--parameter")
+        parameters = {key: parse_value(value) for key, value in given.items()}
         if source_of(source) is None and may_be_made(Path(source)):
             return generate(source, **parameters)  # which says what it lacks
         how = {"parameters": parameters, "atoms": "types", "labelled": False}

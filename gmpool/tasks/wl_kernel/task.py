@@ -92,9 +92,7 @@ def fit_kernel(graphs: PackedGraphs, split: Split, method: WLSubtreeSVM, *, metr
     return Fitted(*best, time.perf_counter() - start)
 
 
-@lru_cache(maxsize=1)  # folds of one set come one after the other
-def _counts(graphs: PackedGraphs, iterations: int) -> list[Any]:
-    return colour_counts(graphs, iterations)
+_counts = lru_cache(maxsize=1)(colour_counts)  # folds of one set come one after the other
 
 
 def _scores(

@@ -11,8 +11,7 @@ from small_jobs import Log, job
 
 from gmpool.data import Dataset
 from gmpool.engine.executors import stacked as module
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Work
+from gmpool.engine.executors.executor import Alone, Work
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job
 from gmpool.engine.run_jobs import Failure, run_jobs

@@ -9,7 +9,7 @@ import torch
 from small_sets import TEN_MOLECULES
 
 from gmpool.data import Dataset, load_table
-from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Alone
 from gmpool.engine.job import Job
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore

@@ -10,7 +10,7 @@ import pytest
 from small_graphs import atoms, points
 
 from gmpool.data import Dataset, PackedGraphs, Split, card
-from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Alone
 from gmpool.engine.job import Job
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore

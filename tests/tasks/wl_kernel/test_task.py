@@ -16,7 +16,7 @@ from small_sets import TEN_MOLECULES, classes, split, with_labels
 
 from gmpool.data import Dataset, PackedGraphs, Split, from_smiles
 from gmpool.data.splits import random_split
-from gmpool.engine.executors.alone import Alone
+from gmpool.engine.executors.executor import Alone
 from gmpool.engine.job import Job
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from small_jobs import Log, job
 
-from gmpool.engine.executors.alone import Alone
-from gmpool.engine.executors.executor import Done, Work
+from gmpool.engine.executors.executor import Alone, Done, Work
 from gmpool.errors import UserError
 
 
