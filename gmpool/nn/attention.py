@@ -81,8 +81,7 @@ class MultiHeadAttention(KeepsOptions):
 class SeedAttention(MultiHeadAttention):
     """K seeds attend to the nodes of each graph. seeds [K, D] -> out [B, K, D]
 
-    conv: makes keys and values, as in GMPool.
-    options: MultiHeadAttention's.
+    conv: makes keys and values, as in GMPool; the other options are MultiHeadAttention's.
 
     Two forms of the same function. Absorbed: scores are Z M and outputs (AᵀZ) W^V, so that no key
     or value exists per node. Direct: keys and values are built. `form` is "absorbed", "direct" or

@@ -16,7 +16,7 @@ class RowAttention(MultiHeadAttention):
     """The rows of each graph attend to each other. Softmax "seeds" is over the querying rows.
 
     in_dim: width of the rows.
-    dim, options: MultiHeadAttention's.
+    dim: of queries, keys and values; the other options are MultiHeadAttention's.
     """
 
     def __init__(self, in_dim: int, dim: int, **options: Any) -> None:
