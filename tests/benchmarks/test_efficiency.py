@@ -17,12 +17,12 @@ from matplotlib import image
 import benchmarks.efficiency
 from benchmarks import first_pooling
 from benchmarks.efficiency import measure, memory_rows, or_why_not, time_rows
+from benchmarks.efficiency_figure import _spread, efficiency_figure, recorded_figure
 from benchmarks.first_pooling import PEERS, erdos_renyi, options_to_keep
 from gmpool.engine.provenance import commit, source_digest, versions
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes
-from benchmarks.efficiency_figure import _spread, efficiency_figure, recorded_figure
 
 Row = dict[str, Any]
 
