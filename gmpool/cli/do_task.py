@@ -57,7 +57,7 @@ def _parameter(flag: Flag) -> inspect.Parameter:
     kind: Any = flag.kind if flag.kind is bool else flag.kind | None
     kind = list[flag.kind] | None if flag.repeat else kind  # type: ignore[name-defined]
     default = False if flag.kind is bool else None
-    option = typer.Option(*names[:1], *names[1:], help=words)
+    option = typer.Option(*names, help=words)
     return inspect.Parameter(
         flag.name,
         inspect.Parameter.KEYWORD_ONLY,

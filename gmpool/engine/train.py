@@ -163,6 +163,7 @@ def first_model(task: Task, dataset: Any, split: Split, config: Any, seed: int) 
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
         model = task.build(dataset, config)
+    model.check_phases()
     model.begin(dataset, split.train)
     return model
 

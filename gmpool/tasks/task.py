@@ -261,6 +261,5 @@ def task_of(family: str, method: str) -> Task:
     tasks = [TASKS[name] for name in TASKS if TASKS[name].family == TASKS[family].family]
     found = next((task for task in tasks if method in task.methods()), None)
     if found is None:
-        known = [name for task in tasks for name in task.methods()]
-        raise unknown("method", method, known)
+        raise unknown("method", method, [name for task in tasks for name in task.methods()])
     return found

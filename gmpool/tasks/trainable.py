@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
+from gmpool.errors import UserError
 from gmpool.tasks.metrics import metrics_of
 
 Batch = Any
@@ -57,6 +58,13 @@ class Trainable(nn.Module):
 
     def begin(self, dataset: Any, ids: Tensor) -> None:
         """Take from the training part what is not learned by steps, before the first one."""
+
+    def check_phases(self) -> None:
+        """Raises unless one phase moves each weight, and the first, whose loss is the training's,
+        is taken in every step: a stack keeps the weights phase by phase."""
+        for name, _ in self.named_parameters():
+            if sum(phase.moves(name) for phase in self.phases) != 1 or self.phases[0].every != 1:
+                raise UserError(f"{name}: one phase must move it, and the first be in every step")
 
     def loss(self, batch: Batch, phase: Phase) -> Tensor:
         """What a phase makes smaller, a mean over the examples of the batch. []"""

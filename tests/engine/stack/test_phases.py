@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import torch
 from marks import DEVICES
-from toy_task import TOY, ToyConfig, ToyTrainConfig
+from toy_task import TOY, ToyConfig, ToyGAN, ToyTrainConfig
 
 from gmpool import GraphMultisetTransformer
 from gmpool.engine.stack.stack import Member
 from gmpool.engine.stack.turns import train_stacked
 from gmpool.engine.train import Trained, train
+from gmpool.errors import UserError
 from gmpool.nn.input_gradient import input_gradient
 from gmpool.tasks.trainable import Phase
 
@@ -134,3 +135,24 @@ def test_input_gradient_through_our_own_operators() -> None:
         for g, all_of_them in zip(single, grads, strict=True):
             if g is not None:
                 torch.testing.assert_close(g, all_of_them[r])
+
+
+@pytest.mark.parametrize(
+    "phases",
+    [
+        (Phase("critic", ("critic",)),),
+        (Phase("all"), Phase("generator", ("generator",))),
+        (Phase("critic", ("critic",), every=2), Phase("generator", ("generator",))),
+    ],
+    ids=["a weight that nobody moves", "one that two move", "a first phase now and then"],
+)
+def test_phases_share_the_weights_out(
+    phases: tuple[Phase, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ToyGAN, "phases", phases)
+    points = TOY.open("circle")
+    members = [Member(TOY.splits(points)[0], ToyConfig(), CONFIG, 1)]
+    with pytest.raises(UserError, match="one phase must move it"):
+        alone(0, ToyConfig(), CONFIG, 1)
+    with pytest.raises(UserError, match="one phase must move it"):
+        train_stacked(TOY, points, members)
