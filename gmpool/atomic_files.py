@@ -2,16 +2,20 @@
 
 import contextlib
 import os
+import re
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PathLike = str | os.PathLike[str]
+A_DAY = 86400.0
 
 
 @contextlib.contextmanager
 def replacing(*files: PathLike) -> Iterator[tuple[Path, ...]]:
-    """Temporary paths beside the files, to be written; when all are whole, they are put in place.
+    """Temporary paths beside the files, to be written; when all are whole, they are put in place,
+    one after the other.
 
     If anything fails the temporary files are removed, and what was there stays as it was.
     """
@@ -21,6 +25,7 @@ def replacing(*files: PathLike) -> Iterator[tuple[Path, ...]]:
     try:
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(path)
         yield temporary
         for written in temporary:
             with written.open("r+b") as file:  # not all systems sync a file opened for reading
@@ -32,6 +37,8 @@ def replacing(*files: PathLike) -> Iterator[tuple[Path, ...]]:
             with contextlib.suppress(OSError):
                 leftover.unlink()
         raise
+    for folder in {path.parent for path in paths}:
+        sync_folder(folder)
 
 
 def write_atomically(files: Mapping[Path, bytes]) -> None:
@@ -39,3 +46,22 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
     with replacing(*files) as temporary:
         for path, content in zip(temporary, files.values(), strict=True):
             path.write_bytes(content)
+
+
+def sync_folder(folder: Path) -> None:
+    """Names that were given in a folder are on the disk, where the system can see to it."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what processes that were killed a day ago or more left of writing this file."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > A_DAY:
+                os.unlink(entry.path)

@@ -5,7 +5,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, get_type_hints
 
 from gmpool.errors import UserError, unknown
-from gmpool.options import at_least, coerce
+from gmpool.options import at_least, at_most, coerce
+
+MOST = 100_000
+"""Of any width, number of clusters, heads or the like: what is more is a slip of the keyboard."""
+MOST_LAYERS = 1_000
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,9 @@ def assemble(
         else:
             raise unknown("option", key, [*train_keys, *model_keys, *pool_types])
     check_training(train)
+    for key, value in {**vars(made), **pool}.items():
+        if isinstance(value, int):
+            at_most((key, value, MOST_LAYERS if key.endswith("layers") else MOST))
     return replace(made, pool=pool), train
 
 

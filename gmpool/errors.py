@@ -6,6 +6,8 @@ Each is a ValueError beside being ours, and what else it is by its nature.
 import difflib
 from collections.abc import Iterable
 
+from gmpool.plain_text import shortened
+
 
 class UserError(ValueError):
     """A mistake in the input; the command line prints it without a traceback and exits with 2."""
@@ -42,6 +44,7 @@ class MissingPackage(ImportError, UserError):
 def unknown(kind: str, name: object, known: Iterable[str]) -> UserError:
     """The error for an unknown name: it lists the known ones and guesses what was meant."""
     names = sorted(set(known))
-    close = difflib.get_close_matches(str(name), names, n=1)
+    close = difflib.get_close_matches(str(name)[:200], names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    return UserError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names) or 'none'})")
+    known_ones = ", ".join(names) or "none"
+    return UserError(f"unknown {kind} {shortened(repr(name))}{hint} (known: {known_ones})")

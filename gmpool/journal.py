@@ -6,16 +6,30 @@ line at the end, which the next writer closes and every reader skips. Several pr
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from filelock import FileLock
-
+from gmpool.atomic_files import sync_folder
 from gmpool.errors import StoreError
+from gmpool.exclusive import alone
 
 TORN = b"#torn"
 """Closes a line that a killed process left unfinished."""
+WRITER = ".writer"
+"""Of the name of the file that who writes has."""
+
+
+class Place(NamedTuple):
+    """Where reading goes on: so many bytes into the file of this number, whose line it is."""
+
+    file: int = -1
+    offset: int = 0
+    line: int = 1
+
+
+BEGINNING = Place()
 
 
 class Journal:
@@ -26,21 +40,36 @@ class Journal:
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """(line, object)"""
+        return iter(self.read()[0])
+
+    def read(self, place: Place = BEGINNING) -> tuple[list[tuple[int, dict[str, Any]]], Place]:
+        """The objects from a place on, each with its line, and the place after the last whole one.
+
+        In a file that is not the one of the place, or is shorter, they are all of its objects.
+        """
         try:
-            lines = self.path.read_bytes().split(b"\n")
+            with self.path.open("rb") as file:
+                now = os.fstat(file.fileno())
+                if now.st_ino != place.file or now.st_size < place.offset:
+                    place = Place(now.st_ino)
+                file.seek(place.offset)
+                lines = file.read().split(b"\n")
         except (FileNotFoundError, NotADirectoryError):
-            return
+            return [], BEGINNING
         except OSError as error:
             raise StoreError(f"the run store {self.path} cannot be read: {error}") from error
-        for number, line in enumerate(lines, start=1):
+        found = []
+        for number, line in enumerate(lines, start=place.line):
             if not line.strip():
                 continue
             try:
-                yield number, _parse(line)
+                found.append((number, _parse(line)))
             except ValueError as error:
-                if number == len(lines) or line.endswith(TORN):
+                if number == place.line + len(lines) - 1 or line.endswith(TORN):
                     continue  # cut off by a kill in the middle of a write
                 raise self.not_a_row(number, error) from error
+        read = sum(map(len, lines[:-1])) + len(lines) - 1
+        return found, Place(place.file, place.offset + read, place.line + len(lines) - 1)
 
     def not_a_row(self, line: int, why: Exception) -> StoreError:
         return StoreError(
@@ -48,20 +77,32 @@ class Journal:
             f"start a new store"
         )
 
-    def append(self, entry: Mapping[str, Any]) -> None:
-        """Append an object and make sure it is on the disk before returning."""
-        line = json.dumps(entry, sort_keys=True).encode() + b"\n"
+    def alone(self) -> AbstractContextManager[None]:
+        """While nobody else writes."""
+        return alone(self.path.with_name(f".{self.path.name}{WRITER}"))
+
+    def append(self, entry: Mapping[str, Any], unless: Callable[[], bool] = lambda: False) -> bool:
+        """Append an object and make sure it is on the disk before returning.
+
+        unless: is asked while nobody else writes; when it says so nothing is written.
+        """
+        line = json.dumps(entry, sort_keys=True, allow_nan=False).encode() + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.path.with_name(f".{self.path.name}.lock"))
-            with lock, self.path.open("ab+") as file:
-                end = file.seek(0, os.SEEK_END)
-                _append(file.fileno(), _closing(file, end) + line, end)
+            with self.alone():
+                if unless():
+                    return False
+                with self.path.open("ab+") as file:
+                    end = file.seek(0, os.SEEK_END)
+                    _append(file.fileno(), _closing(file, end) + line, end)
+                if not end:
+                    sync_folder(self.path.parent)
         except OSError as error:
             raise StoreError(
                 f"the result could not be written to {self.path}: {error}; the rows before it are "
                 f"untouched. Free some space, or choose another folder with --store"
             ) from error
+        return True
 
 
 def _closing(file: BinaryIO, end: int) -> bytes:
@@ -90,7 +131,17 @@ def _append(descriptor: int, line: bytes, end: int) -> None:
 
 
 def _parse(line: bytes) -> dict[str, Any]:
-    found = json.loads(line)
-    if not isinstance(found, dict) or "key" not in found:
+    """A ValueError says what is wrong."""
+    try:
+        found = json.loads(line.decode(), parse_constant=_undefined)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(found, dict) or not isinstance(found.get("key"), str):
         raise ValueError("an object with a key is expected")
+    if b"\\u" in line:
+        json.dumps(found, ensure_ascii=False).encode()  # half a character raises
     return found
+
+
+def _undefined(_: str) -> None:
+    """NaN and Infinity are no JSON; rows from before that was seen to may hold them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from types import UnionType
@@ -57,7 +58,7 @@ class Row:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Row:
-        """A ValueError names the field that is missing or of another type."""
+        """A ValueError names the field that is missing, of another type or out of its range."""
         if not isinstance(found, Mapping):
             raise ValueError(f"expected an object (got {type(found).__name__})")
         missing = [name for name in _REQUIRED if name not in found]
@@ -65,9 +66,21 @@ class Row:
             raise ValueError(f"{missing[0]} is missing")
         for name in _KINDS.keys() & found.keys():
             _check(name, found[name], _KINDS[name])
-        for part in ("model", "train"):
-            _check(f"config.{part}", found["config"].get(part), (Mapping,))
-        _check("config.model.pool", found["config"]["model"].get("pool", {}), (Mapping,))
+        _check_plain("", found)
+        for name, least in _LEAST.items():
+            value = found.get(name)
+            if value is not None and value < least:
+                raise ValueError(f"{name} must be at least {least} (got {value!r:.60})")
+        model, train = (_part(found, f"config.{part}") for part in ("model", "train"))
+        _part(found, "config.model.pool", {})
+        _check("config.model.method", model.get("method"), (str,))
+        epochs = train.get("epochs", 1)
+        if not _is_number(epochs) or epochs < 1:
+            raise ValueError(f"config.train.epochs must be at least 1 (got {epochs!r:.60})")
+        _check_curve(found["curve"])
+        _check("selection_score", found.get("selection_score"), (float, int, type(None)))
+        for name, value in found["versions"].items():
+            _check(f"versions.{name}", value, (str,))
         known = {name: found[name] for name in _KINDS if name in found}
         return cls(**known, more={k: v for k, v in found.items() if k not in _KINDS})
 
@@ -76,6 +89,45 @@ class Row:
         made = {name: getattr(self, name) for name in _KINDS}
         there = {k: v for k, v in made.items() if v is not None or k in _REQUIRED}
         return {**there, **self.more}
+
+
+def _part(found: Mapping[str, Any], place: str, default: Any = None) -> Mapping[str, Any]:
+    """An object inside, by its names with points between."""
+    *outer, name = place.split(".")
+    for key in outer:
+        found = found[key]
+    value: Mapping[str, Any] = found.get(name, default)
+    _check(place, value, (Mapping,))
+    return value
+
+
+def _check_curve(curve: Mapping[str, Any]) -> None:
+    for name, points in curve.items():
+        if name == "every":
+            fits = type(points) is int and points > 0
+        else:
+            fits = type(points) is list and all(p is None or _is_number(p) for p in points)
+        if not fits:
+            raise ValueError(f"curve.{name} must be a list of numbers (got {points!r:.60})")
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is float or type(value) is int
+
+
+def _check_plain(place: str, value: Any) -> None:
+    """No number that JSON or 64 bits do not have, anywhere inside."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            _check_plain(f"{place}.{key}" if place else key, inner)
+    elif isinstance(value, list):
+        for inner in value:
+            if type(inner) is not float or not math.isfinite(inner):
+                _check_plain(place, inner)
+    elif type(value) is int and not -(2**63) <= value < 2**63:
+        raise ValueError(f"{place} must fit into 64 bits (it has {len(str(abs(value)))} digits)")
+    elif type(value) is float and not math.isfinite(value):
+        raise ValueError(f"{place} must be a finite number (got {value})")
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
@@ -100,4 +152,8 @@ _NAMES = {
     type(None): "null",
 }
 _KINDS = {name: _kinds(hint) for name, hint in get_type_hints(Row).items() if name != "more"}
+_LEAST = {
+    "seed": -(2**63), "fold": 1, "best_epoch": 0, "epochs": 0, "seconds": 0, "parameters": 0,
+    "replicas": 1,
+}  # fmt: skip
 _REQUIRED = [f.name for f in fields(Row) if f.default is MISSING and f.name != "more"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,24 @@ def test_one_that_was_not_written_fails(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "a", tmp_path / "b") as (first, _):
         first.write_bytes(b"1")
     assert os.listdir(tmp_path) == []
+
+
+def test_what_was_left_of_a_killed_process_is_removed_after_a_day(tmp_path: Path) -> None:
+    old, young, foreign = (tmp_path / n for n in (".a.0123abcd", ".a.76543210", ".b.0123abcd"))
+    for path in (old, young, foreign):
+        path.touch()
+    for path in (old, foreign):
+        os.utime(path, (1, 1))
+    write_atomically({tmp_path / "a": b"1"})
+    assert sorted(os.listdir(tmp_path)) == [".a.76543210", ".b.0123abcd", "a"]
+
+
+def test_names_are_on_the_disk_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[bool] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(is_folder(descriptor)))
+    write_atomically({tmp_path / "a": b"1"})
+    assert synced == [False, True]
+
+
+def is_folder(descriptor: int) -> bool:
+    return stat.S_ISDIR(os.fstat(descriptor).st_mode)

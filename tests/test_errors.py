@@ -53,5 +53,5 @@ def test_a_value_of_another_type_is_a_type_error() -> None:
 
 
 def test_a_value_out_of_range_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="num_seeds must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="num_seeds must lie between 1 and 10,000, got 0"):
         GMPool(4, 0)

@@ -18,14 +18,19 @@ from gmpool.tasks.task import TASKS
 
 ROOT = Path(gmpool.__file__).parent
 GROUND = {
-    "errors": set(),
+    "errors": {"plain_text"},
     "registry": {"errors"},
-    "options": {"errors"},
+    "options": {"errors", "plain_text"},
     "config": {"errors", "options"},
     "atomic_files": set(),
     "identity": set(),
-    "journal": {"errors"},
+    "exclusive": set(),
+    "journal": {"errors", "atomic_files", "exclusive"},
     "record": set(),
+    "spreadsheet": set(),
+    "plain_text": set(),
+    "packed_numbers": set(),
+    "file_paths": {"errors", "plain_text"},
 }  # what stands below everything
 MAY_IMPORT = {
     **GROUND,
@@ -38,11 +43,13 @@ MAY_IMPORT = {
     "tasks": {*GROUND, "ops", "data", "graph", "nn", "pool", "report"},
     "engine": {*GROUND, "ops", "data", "nn", "report", "tasks"},
     "cli": {*GROUND, "data", "report", "tasks", "engine", ""},
-    "__main__": {"cli"},
-    "": {"data", "graph", "pool"},
+    "aggr": {"errors", "ops", "graph", "nn", "pool"},
+    "__main__": {""},
+    "": {"data", "graph", "pool", "engine"},
 }
-OPTIONAL = {"rdkit", "grakel", "networkx", "ray"}
-SLOW = {"sklearn", "scipy", "torch_geometric", "safetensors"}  # always there; for a few functions
+OPTIONAL = {"rdkit", "grakel", "networkx", "pyarrow", "ray"}
+# Always there; for a few functions.
+SLOW = {"sklearn", "scipy", "torch_geometric", "safetensors", "pooch", "requests"}
 
 
 def files() -> list[Path]:
@@ -196,7 +203,7 @@ import sys
 
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"rdkit", "grakel", "networkx", "ray"}:
+        if name.split(".")[0] in {"rdkit", "grakel", "networkx", "pyarrow", "ray"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Blocker())
@@ -218,6 +225,13 @@ def test_without_optional_packages_all_but_what_needs_them_works(tmp_path: Path)
     assert "'rdkit', which is not installed" in done.stderr
     assert 'pip install "gmpool[chem]"' in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_saved_models_are_read_by_a_name_of_the_package_which_imports_no_engine() -> None:
+    code = "import gmpool, sys; print(*(m for m in sys.modules if m.startswith('gmpool.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+    assert gmpool.load_model is gmpool.engine.checkpoint.load_model
 
 
 @pytest.mark.parametrize("name", gmpool.__all__)

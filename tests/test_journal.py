@@ -63,7 +63,20 @@ def test_a_row_that_lacks_only_its_line_end_is_never_lost(tmp_path: Path) -> Non
     assert entries(journal) == [row("a"), row("b")]
 
 
-@pytest.mark.parametrize("bad", [b"{broken", b"\xff\xfe", b"[1]", b'{"test": 1}'])
+BAD = {
+    "broken": b"{broken",
+    "no text": b"\xff\xfe",
+    "half a character": b'{"key": "\\ud800"}',
+    "half a character as bytes": b'{"key": "\xed\xa0\x80"}',
+    "deep": b'{"key": "a", "x": ' + b"[" * 200_000,
+    "long": b'{"key": "a", "x": 1' + b"0" * 5000 + b"}",
+    "a list": b"[1]",
+    "no key": b'{"test": 1}',
+    "a key of another kind": b'{"key": [1]}',
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=list(BAD))
 def test_a_corrupt_line_in_the_middle_is_named(bad: bytes, tmp_path: Path) -> None:
     journal = Journal(tmp_path / "rows.jsonl")
     journal.append(row("a"))
@@ -77,6 +90,17 @@ def test_a_journal_that_cannot_be_read_is_an_error_not_an_empty_journal(tmp_path
     (tmp_path / "rows.jsonl").mkdir()
     with pytest.raises(StoreError, match=r"rows\.jsonl cannot be read"):
         list(Journal(tmp_path / "rows.jsonl"))
+
+
+def test_numbers_that_json_does_not_have_are_not_written_and_read_as_nothing(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(tmp_path / "rows.jsonl")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        journal.append(row("a", test=float("inf")))
+    assert not journal.path.exists()
+    journal.path.write_text('{"key": "a", "test": Infinity, "valid": NaN}\n')
+    assert entries(journal) == [{"key": "a", "test": None, "valid": None}]
 
 
 WRITER = """

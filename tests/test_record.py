@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,33 @@ def test_fields_and_what_a_task_adds() -> None:
         ("config", {"model": {"pool": 1}, "train": {}}, r"config.model.pool must be an object"),
         ("curve", None, r"curve must be an object"),
         ("replicas", "a", r"replicas must be a whole number or null"),
+        ("replicas", 0, r"replicas must be at least 1 \(got 0\)"),
+        ("epochs", -1, r"epochs must be at least 0"),
+        ("seconds", -0.5, r"seconds must be at least 0"),
+        ("fold", 0, r"fold must be at least 1"),
+        ("seed", 10**4000, r"seed must fit into 64 bits \(it has 4001 digits\)"),
+        ("test", math.inf, r"test must be a finite number \(got inf\)"),
+        ("curve", {"train_loss": 1}, r"curve.train_loss must be a list of numbers"),
+        ("curve", {"train_loss": ["a"]}, r"curve.train_loss must be a list of numbers"),
+        ("curve", {"train_loss": [], "every": 0}, r"curve.every must be"),
+        ("versions", {"torch": 2}, r"versions.torch must be text"),
+        ("selection_score", "high", r"selection_score must be a number"),
+        ("scores", {"a": [{"b": -math.inf}]}, r"scores.a.b must be a finite number"),
+        (
+            "config",
+            {"model": {"method": 3}, "train": {}},
+            r"config.model.method must be text \(got 3\)",
+        ),
+        (
+            "config",
+            {"model": {}, "train": {}},
+            r"config.model.method must be text \(got None\)",
+        ),
+        (
+            "config",
+            {"model": {"method": "gmt"}, "train": {"epochs": 0}},
+            r"config.train.epochs must be at least 1 \(got 0\)",
+        ),
     ],
 )
 def test_a_field_of_another_type_is_named(field: str, value: object, said: str) -> None:

@@ -16,10 +16,11 @@ from gmpool.data.batch import GraphBatch, Ids
 from gmpool.data.epoch_batches import epoch_batches
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.splits import Split, stratified_folds
-from gmpool.errors import DataError, UserError, unknown
+from gmpool.data.understood import what_was_understood
+from gmpool.errors import DataError, UserError, WrongType, unknown
 from gmpool.registry import Registry
 
-Metric = Literal["accuracy", "roc_auc", "rmse"]
+Metric = Literal["accuracy", "roc_auc", "rmse", "nrmse"]
 METRICS: dict[str, Metric] = {"multiclass": "accuracy", "binary": "roc_auc", "regression": "rmse"}
 _FOLDS = 10
 
@@ -36,6 +37,10 @@ class Dataset:
     """None for unlabelled data."""
     skipped: tuple[str, ...] = ()
     """Rows of a table that were left out, as file:line: reason."""
+    about: tuple[str, ...] = ()
+    """Lines on how its source understood it."""
+    split_reason: str = ""
+    """Where its splits come from."""
 
     @classmethod
     def of(
@@ -43,14 +48,18 @@ class Dataset:
         graphs: PackedGraphs,
         folds: tuple[Split, ...] | None = None,
         skipped: tuple[str, ...] = (),
+        *,
+        about: tuple[str, ...] = (),
+        split_reason: str = "",
     ) -> Dataset:
         """A set with the metric of its labels, and with its own splits. Without any, labelled
         graphs get ten stratified folds (fewer where there are fewer graphs than ten)."""
         if folds is None:
             enough = graphs.y is not None and graphs.num_graphs >= 3
             folds = _stratified(graphs) if enough else ()
-        metric = None if graphs.task is None else METRICS[graphs.task]
-        return cls(graphs.name, graphs, folds, metric, skipped)
+            split_reason = "stratified, always the same" if enough else ""
+        metric = None if graphs.task is None else metric_for(graphs.task, graphs.num_outputs)
+        return cls(graphs.name, graphs, folds, metric, skipped, about, split_reason)
 
     def __len__(self) -> int:
         return self.graphs.num_graphs
@@ -59,6 +68,11 @@ class Dataset:
     def digest(self) -> str:
         """Of the graphs' content; the splits have digests of their own."""
         return self.graphs.digest
+
+    @property
+    def understood(self) -> tuple[str, ...]:
+        """What was read, in a few lines: where from, which labels, which splits, and warnings."""
+        return what_was_understood(self.graphs, self.folds, self.about, self.split_reason)
 
     def to(self, device: torch.device | str) -> Dataset:
         """The same graphs on another device; batches are then made there."""
@@ -69,6 +83,12 @@ class Dataset:
     ) -> Iterator[GraphBatch]:
         """All graphs ``ids`` once; a generator shuffles them, without one order stays."""
         return epoch_batches(self.graphs, ids, batch_size, generator)
+
+
+def metric_for(task: str, num_outputs: int) -> Metric:
+    """The one score that counts. Several regression targets have units of their own, so that their
+    errors are told in deviations of each before they are averaged."""
+    return "nrmse" if task == "regression" and num_outputs > 1 else METRICS[task]
 
 
 def _stratified(graphs: PackedGraphs) -> tuple[Split, ...]:
@@ -117,6 +137,11 @@ def load(name_or_path: PathLike, root: PathLike | None = None, **options: Any) -
     TU sets are downloaded when missing. Checksums are verified. ``options`` are those of the
     source, such as ``smiles_column`` of a table.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise WrongType(
+            f"load takes a name or a path (got {type(name_or_path).__name__}); a DataFrame is for "
+            "gmpool.data.load_table"
+        )
     name = os.fspath(name_or_path)
     source = source_of(name)
     if source is not None:

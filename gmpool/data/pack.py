@@ -8,6 +8,10 @@ from torch import Tensor
 
 from gmpool.data.compressed_rows import small_int
 from gmpool.data.packed import PackedGraphs
+from gmpool.errors import DataError
+
+MOST_NODES = 10**8
+"""More nodes in one set are taken for a mistake, before memory is taken for them."""
 
 
 def pack(
@@ -27,6 +31,11 @@ def pack(
     Edges may come in any order; edge fields in ``rest`` are in the same order. With ``simple``,
     self-loops go and of parallel edges one stays (the first). Without it all edges are kept.
     """
+    if float(sizes.double().sum()) > MOST_NODES:
+        raise DataError(
+            f"{name}: {float(sizes.double().sum()):.3g} nodes, more than the {MOST_NODES:,} that a "
+            "set can have; check its sizes or split it"
+        )
     node_ptr = torch.zeros(sizes.numel() + 1, dtype=torch.int64)
     torch.cumsum(sizes, 0, out=node_ptr[1:])
     num_nodes = int(node_ptr[-1])
@@ -64,7 +73,7 @@ def pack(
         row_ptr=row_ptr,
         col=col,
         node_cat=node_cat,
-        cat_sizes=tuple(cat_sizes),
-        edge_cat_sizes=tuple(edge_cat_sizes),
+        cat_sizes=tuple(map(int, cat_sizes)),
+        edge_cat_sizes=tuple(map(int, edge_cat_sizes)),
         **rest,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from gmpool.data import validity
 from gmpool.data.batch import GraphBatch, Ids
@@ -72,18 +73,39 @@ def with_categories(
     """
     if (sizes, starts) == (graphs.cat_sizes, graphs.cat_starts) or graphs.node_cat is None:
         return graphs
-    zeros = (0,) * len(sizes)
-    mine = torch.tensor(graphs.cat_starts or zeros, device=graphs.device)
-    theirs = torch.tensor(starts or zeros, device=graphs.device)
-    cat = graphs.node_cat.long() + mine - theirs  # [N, C]
-    bad = (cat < 0) | (cat >= torch.tensor(sizes, device=graphs.device))
-    if bool(bad.any()):
-        node, column = bad.nonzero()[0].tolist()
-        first = int(theirs[column])
-        value, last = int(cat[node, column]) + first, first + sizes[column] - 1
-        raise DataError(
-            f"{graphs.name}: node {node + 1} has category {value} in column {column + 1}, which "
-            f"the model has not seen (it knows {first} … {last}); train on data that has it"
-        )
+    unseen = unseen_categories(graphs, sizes, starts)
+    if unseen:
+        graph, reason = next(iter(unseen.items()))
+        raise DataError(f"{graphs.name}: graph {graph}: {reason}; train on data that has it")
+    cat = graphs.node_cat.long() + _shift(graphs, starts)  # [N, C]
     small = cat.to(small_int(max(sizes) - 1))
     return replace(graphs, node_cat=small, cat_sizes=sizes, cat_starts=starts)
+
+
+def unseen_categories(
+    graphs: PackedGraphs, sizes: tuple[int, ...], starts: tuple[int, ...]
+) -> dict[int, str]:
+    """The graphs with a value that the other set does not have, by number, and which it is."""
+    if (sizes, starts) == (graphs.cat_sizes, graphs.cat_starts) or graphs.node_cat is None:
+        return {}
+    cat = graphs.node_cat.long() + _shift(graphs, starts)  # [N, C]
+    bad = (cat < 0) | (cat >= torch.tensor(sizes, device=graphs.device))
+    nodes, columns = bad.nonzero().unbind(1)
+    owners = torch.searchsorted(graphs.node_ptr, nodes, right=True) - 1
+    found: dict[int, str] = {}
+    for graph, node, column in zip(owners.tolist(), nodes.tolist(), columns.tolist(), strict=True):
+        if graph not in found:
+            first = starts[column] if starts else 0
+            value, last = int(cat[node, column]) + first, first + sizes[column] - 1
+            found[graph] = (
+                f"node {node - int(graphs.node_ptr[graph]) + 1} has category {value} in column "
+                f"{column + 1}, which the model has not seen (it knows {first} … {last})"
+            )
+    return found
+
+
+def _shift(graphs: PackedGraphs, starts: tuple[int, ...]) -> Tensor:
+    """What is added to the numbers of categories that are to be counted from other starts."""
+    zeros = (0,) * len(graphs.cat_sizes)
+    mine, theirs = (torch.tensor(each or zeros) for each in (graphs.cat_starts, starts))
+    return (mine - theirs).to(graphs.device)

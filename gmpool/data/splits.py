@@ -12,7 +12,11 @@ from torch import Tensor
 
 from gmpool.errors import DataError, unknown
 
-_PARTS = {"train": "train", "valid": "valid", "val": "valid", "validation": "valid", "test": "test"}
+_PARTS = {
+    "train": "train",
+    **dict.fromkeys(("valid", "val", "validation", "dev"), "valid"),
+    "test": "test",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +109,15 @@ def random_split(
     return Split(*(part.sort().values for part in parts))
 
 
+def is_part(word: str) -> bool:
+    """Whether a word names a part of a split."""
+    return word.strip().lower() in _PARTS
+
+
 def from_column(
     values: Sequence[str], *, where: str = "split column", lines: Sequence[int] | None = None
 ) -> Split:
-    """A split from one word per graph: train, valid (or val, validation), test.
+    """A split from one word per graph: train, valid (or val, validation, dev), test.
 
     ``lines`` gives the line of each value in the file ``where``, for the error message.
     """
@@ -116,7 +125,53 @@ def from_column(
     for row, value in enumerate(values):
         part = _PARTS.get(value.strip().lower())
         if part is None:
-            place = f"{where}:{lines[row]}" if lines is not None else f"{where}, row {row}"
-            raise DataError(f"{place}: split {value!r} is not one of train, valid, test")
+            raise _not_a_part(
+                value, "train, valid (or val, validation, dev), test", where, row, lines
+            )
         ids[part].append(row)
     return Split(*(torch.tensor(ids[p], dtype=torch.int64) for p in ("train", "valid", "test")))
+
+
+def folds_from_column(
+    values: Sequence[float], *, where: str = "split column", lines: Sequence[int] | None = None
+) -> tuple[Split, ...]:
+    """k folds from one number per graph, 0 to k-1 or 1 to k: each fold is tested once, and the one
+    before it is then for validation."""
+    for row, value in enumerate(values):
+        if not float(value).is_integer() or not 0 <= value <= len(values):
+            shown = "" if value != value else f"{value:g}"
+            raise _not_a_part(shown, "the numbers of the folds, 0, 1, 2 …", where, row, lines)
+    found = sorted({int(value) for value in values})
+    k = len(found)
+    if k < 3 or found != list(range(found[0], found[0] + k)) or found[0] > 1:
+        raise DataError(
+            f"{where}: the split column must hold at least three folds, 0 to k-1 or 1 to k "
+            f"(got {', '.join(map(str, found[:9]))}); else write train, valid and test"
+        )
+    return _rotate(torch.tensor([int(value) - found[0] for value in values]), k)
+
+
+def _not_a_part(
+    value: str, allowed: str, where: str, row: int, lines: Sequence[int] | None
+) -> DataError:
+    place = f"{where}:{lines[row]}" if lines is not None else f"{where}, row {row}"
+    return DataError(
+        f"{place}: split {value[:60]!r} is not one of {allowed}; correct it, or take no notice of "
+        "the column with --split-column none"
+    )
+
+
+def with_validation(split: Split, y: Tensor | None, where: str) -> Split:
+    """A tenth of the training part for validation where a split has none, spread evenly over the
+    classes, always the same."""
+    count = len(split.train)
+    if count < 3:
+        raise DataError(
+            f"{where}: the split has no valid part, and {count} graphs of train are too few to "
+            "take one from; write valid in some rows, or take a random split with "
+            "--split-column none"
+        )
+    labels = torch.zeros(count) if y is None else y[split.train]
+    inner = stratified_folds(labels, min(10, count))[0]
+    kept = torch.cat([inner.train, inner.valid]).sort().values
+    return Split(split.train[kept], split.train[inner.test], split.test)

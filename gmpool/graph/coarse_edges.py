@@ -70,5 +70,5 @@ class CoarseEdges:
 
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
         B, K, _ = self.blocks.shape
-        dense = c.view(B, K, -1)
+        dense = c.view(B, K, c.shape[1])
         return CoarseEdges(dense.transpose(1, 2) @ self.blocks @ dense)

@@ -6,12 +6,13 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from gmpool.errors import UserError
+from gmpool.errors import UserError, WrongType
 from gmpool.graph.coarse_edges import CoarseEdges
 from gmpool.graph.matrices import BitMatrix, ScaledMatrix, SparseMatrix
 from gmpool.ops.matrix import Matrix
-from gmpool.ops.segment import Segments, segment_sum
+from gmpool.ops.segment import INDEX_TYPES, Segments, segment_sum
 from gmpool.ops.sparse import Pattern
+from gmpool.ops.without_dispatcher import only_values
 
 
 class Bonds(NamedTuple):
@@ -99,6 +100,7 @@ class Edges:
         edge_attr: Tensor | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
+        _check(edge_index, num_nodes, edge_weight, edge_attr)
         self.edge_index, self.num_nodes = edge_index, num_nodes
         self.edge_weight, self.edge_attr, self.dtype = edge_weight, edge_attr, dtype
         self._sorted: tuple[SparseMatrix, Tensor] | None = None
@@ -120,13 +122,6 @@ class Edges:
                     "edge_weight and edge_attr belong inside Edges when Edges is passed"
                 )
             return edge_index
-        if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-            raise UserError(f"edge_index must be [2, E], got {tuple(edge_index.shape)}")
-        if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
-            raise UserError(
-                f"edge_weight must have one entry per edge, shape ({edge_index.shape[1]},), "
-                f"got {tuple(edge_weight.shape)}"
-            )
         return cls(edge_index, num_nodes, edge_weight=edge_weight, edge_attr=edge_attr, dtype=dtype)
 
     def _sort(self) -> tuple[SparseMatrix, Tensor]:
@@ -160,6 +155,45 @@ class Edges:
 
     def coarsened(self, c: Tensor, segments: Segments) -> CoarseEdges:
         return CoarseEdges.of(self.plain, c, segments)
+
+
+def _check(
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, edge_attr: Tensor | None
+) -> None:
+    """Raises for what is no list of edges among so many nodes. Numbers are read on a CPU alone."""
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise UserError(f"edge_index must be [2, E], got {tuple(edge_index.shape)}")
+    if edge_index.dtype not in INDEX_TYPES:
+        raise WrongType(
+            f"edge_index must hold the numbers of nodes as torch.int64, got {edge_index.dtype}"
+        )
+    if edge_weight is not None:
+        if edge_weight.shape != edge_index.shape[1:]:
+            raise UserError(
+                f"edge_weight must have one entry per edge, shape ({edge_index.shape[1]},), "
+                f"got {tuple(edge_weight.shape)}"
+            )
+        if not edge_weight.dtype.is_floating_point:
+            raise WrongType(f"edge_weight must be of floating point, got {edge_weight.dtype}")
+    if edge_attr is not None and edge_attr.shape[:1] != edge_index.shape[1:]:
+        raise UserError(
+            f"edge_attr must have one row per edge, {edge_index.shape[1]}, "
+            f"got shape {tuple(edge_attr.shape)}"
+        )
+    if edge_weight is not None or edge_attr is not None:
+        for name, given in (("edge_weight", edge_weight), ("edge_attr", edge_attr)):
+            if given is not None and given.device != edge_index.device:
+                raise UserError(
+                    f"{name} is on {given.device}, but edge_index on {edge_index.device}"
+                )
+    if edge_index.is_cpu and only_values(edge_index) and edge_index.shape[1]:
+        ends = edge_index.aminmax()
+        smallest, largest = int(ends[0]), int(ends[1])
+        if smallest < 0 or largest >= num_nodes:
+            raise UserError(
+                f"edge_index names node {smallest if smallest < 0 else largest}, but there are "
+                f"{num_nodes} nodes: entries must lie in 0 … {num_nodes - 1}"
+            )
 
 
 def squared_sum(a: SparseMatrix | BitMatrix, segments: Segments, dtype: torch.dtype) -> Tensor:

@@ -151,7 +151,8 @@ class BlockMatrix:
 
     def matmul(self, x: Tensor) -> Tensor:
         B, K, _ = self.blocks.shape
-        return torch.bmm(self.blocks, x.view(B, K, -1)).view(B * K, -1)
+        D = x.shape[1]
+        return torch.bmm(self.blocks, x.view(B, K, D)).view(B * K, D)
 
     @property
     def transposed(self) -> BlockMatrix:

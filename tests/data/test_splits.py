@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from gmpool.data import CATALOGUE, from_column, random_split, stratified_folds, ten_folds
-from gmpool.data.splits import Split
+from gmpool.data.splits import Split, folds_from_column, with_validation
 from gmpool.errors import DataError, UserError
 
 TU = [name for name, entry in CATALOGUE.items() if entry.kind == "tu"]
@@ -90,9 +91,47 @@ def test_random_split() -> None:
 
 
 def test_from_column() -> None:
-    split = from_column(["train", "Val", "test", "valid", "train "])
-    assert split.valid.tolist() == [1, 3]
+    split = from_column(["train", "Val", "test", "valid", "train ", "DEV", "validation"])
+    assert split.valid.tolist() == [1, 3, 5, 6]
     with pytest.raises(DataError, match=r"f\.csv:7: split 'tests' is not one of train"):
         from_column(["train", "tests"], where="f.csv", lines=[4, 7])
     with pytest.raises(DataError, match="split column, row 0: split ''"):
         from_column([""])
+
+
+def test_folds_from_a_column_test_each_graph_once() -> None:
+    for first in (0, 1):
+        folds = folds_from_column([first + i % 5 for i in range(20)])
+        assert torch.cat([fold.test for fold in folds]).sort().values.tolist() == list(range(20))
+        assert all(
+            after.valid.tolist() == before.test.tolist() for before, after in pairwise(folds)
+        )
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0, 1] * 3, "at least three folds"),
+        ([0, 1, 3] * 2, r"\(got 0, 1, 3\)"),
+        ([2, 3, 4] * 2, "0 to k-1 or 1 to k"),
+        ([0, 1, 2.5], "row 2: split '2.5' is not one of the numbers of the folds"),
+        ([0, float("nan"), 2], "row 1: split ''"),
+        ([0, 1, 1e30], "row 2: split '1e[+]30'"),
+    ],
+)
+def test_numbers_that_are_no_folds(values: list[float], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        folds_from_column(values)
+
+
+def test_validation_is_taken_from_train_evenly_over_the_classes() -> None:
+    y = torch.tensor([0, 0, 0, 1] * 20)
+    split = Split(torch.arange(60), torch.tensor([], dtype=torch.int64), torch.arange(60, 80))
+    whole = with_validation(split, y, "mine")
+    assert torch.cat([whole.train, whole.valid]).sort().values.tolist() == list(range(60))
+    assert torch.bincount(y[whole.valid]).tolist() in ([4, 2], [5, 1])
+    assert whole.test is split.test
+    assert with_validation(split, y, "mine").digest == whole.digest
+    assert len(with_validation(split, None, "mine").valid) == 6
+    with pytest.raises(DataError, match=r"mine: .*2 graphs of train are too few"):
+        with_validation(Split(torch.arange(2), split.valid, split.test), y, "mine")

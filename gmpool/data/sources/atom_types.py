@@ -88,6 +88,8 @@ class AtomTypePacker(MoleculePacker):
         order = re.findall(r"\d+", molecule.GetProp("_smilesAtomOutputOrder"))
         names = [""] * molecule.GetNumAtoms()
         reread = chem.MolFromSmiles(written, sanitize=False)
+        if reread is None:
+            raise BadSmiles(f"RDKit writes it as {written!r}, which it cannot read")
         for index, atom in zip(order, reread.GetAtoms(), strict=True):
             kind = AtomType(atom.GetSymbol(), atom.GetNumExplicitHs(), atom.GetFormalCharge())
             names[int(index)] = kind.name

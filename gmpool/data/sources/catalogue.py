@@ -28,6 +28,8 @@ class Entry:
     """Classes or label columns; 0 for a set without labels."""
     files: Mapping[str, str] = field(default_factory=dict)
     """File name -> SHA-256, the preferred file first. Left out: NAME.zip or NAME.csv.gz."""
+    download_mb: int = 1024
+    """A larger file is not taken from the network."""
     content: str = ""
     """The digest of the graphs, whatever file they came in."""
     split: str = ""

@@ -3,11 +3,10 @@
 import hashlib
 import logging
 import os
-import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 
-from gmpool.atomic_files import PathLike, replacing
+from gmpool.atomic_files import PathLike
 from gmpool.errors import DataError
 
 _log = logging.getLogger(__name__)
@@ -41,17 +40,54 @@ def missing(name: str, files: Iterable[str], reason: str, root: PathLike | None)
     )
 
 
-def download(url: str, path: Path) -> Path:
-    """Fetches ``url`` to ``path``, all or nothing."""
-    with (
-        replacing(path) as (temporary,),
-        temporary.open("wb") as out,
-        urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer,
-    ):
-        _log.info("fetching %s", url)
-        while block := answer.read(1 << 20):
-            out.write(block)
+def download(url: str, path: Path, *, limit: int, expected: str | None = None) -> Path:
+    """Fetches ``url`` to ``path``, all or nothing.
+
+    More than ``limit`` bytes are not taken, and other bytes than those with the SHA-256
+    ``expected`` are not kept: both are DataErrors. What a network does is an OSError.
+    """
+    try:
+        import pooch
+    except ImportError as error:
+        raise OSError("the package 'pooch' is not installed") from error
+    pooch.get_logger().setLevel(logging.WARNING)  # ours says what is fetched
+    _log.info("fetching %s", url)
+    try:
+        known = None if expected is None else f"sha256:{expected}"
+        pooch.retrieve(url, known, path.name, path.parent, downloader=_Bounded(limit))
+    except DataError:
+        raise
+    except ValueError as error:  # pooch says so of a wrong checksum
+        raise DataError(f"{url}: {error}") from error
     return path
+
+
+class _Bounded:
+    """A downloader for pooch that stops where more comes than was expected, or less."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    def __call__(self, url: str, output_file: str, pooch: object) -> None:
+        import requests
+
+        with (
+            requests.get(url, stream=True, timeout=_TIMEOUT_S) as answer,
+            open(output_file, "wb") as out,
+        ):
+            answer.raise_for_status()
+            declared = answer.headers.get("Content-Length", "")
+            self._check(url, int(declared) if declared.isdigit() else 0)
+            for block in answer.iter_content(1 << 20):
+                out.write(block)
+                self._check(url, out.tell())
+
+    def _check(self, url: str, size: int) -> None:
+        if size > self.limit:
+            raise DataError(
+                f"{url}: larger than the {self.limit:,} bytes that are expected at most; if it is "
+                "right, fetch it yourself and give its path"
+            )
 
 
 def sha256(path: Path) -> str:

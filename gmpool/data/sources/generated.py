@@ -1,9 +1,11 @@
 """One graph with positions, made on the spot: a ring, a grid, or any generator of NetworkX."""
 
+import contextlib
 import difflib
 import inspect
+import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,8 @@ from gmpool.errors import MissingPackage, UserError, unknown
 
 _log = logging.getLogger(__name__)
 _DECIMALS = 7  # positions are rounded, so that one bit of a sine does not make another set
+MOST_NODES, MOST_PARTS = 10**6, 2 * 10**6
+"""A graph with more nodes, or nodes and edges, is refused before memory is taken for it."""
 _NOT_OURS = ("create_using", "backend")  # how NetworkX stores a graph, not which one it is
 
 
@@ -71,7 +75,7 @@ def generator_names() -> tuple[str, ...]:
 
 def _ring(*, n: int = 200) -> Drawing:
     """n nodes on the unit circle."""
-    _at_least("ring", "n", n, 3)
+    _between("ring", "n", n, 3)
     nodes = np.arange(n)
     angle = 2 * np.pi * nodes / n
     return Drawing(
@@ -84,8 +88,8 @@ def _grid(*, rows: int = 30, columns: int = 30) -> Drawing:
 
     That is how PyGSP, from which MinCutPool's experiment and the paper's take their grid, has it.
     """
-    _at_least("grid", "rows", rows, 1)
-    _at_least("grid", "columns", columns, 1)
+    _between("grid", "rows", rows, 1)
+    _between("grid", "columns", columns, 1, MOST_NODES // rows)
     number = np.arange(rows * columns).reshape(rows, columns)
     across = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], 1)
     down = np.stack([number[:-1].ravel(), number[1:].ravel()], 1)
@@ -112,9 +116,11 @@ def may_be_made(path: Path) -> bool:
     return not (path.exists() or path.suffix or len(path.parts) > 1)
 
 
-def _at_least(name: str, key: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or value < least:
-        raise UserError(f"{name}: {key} must be a whole number from {least} on, got {value!r}")
+def _between(name: str, key: str, value: Any, least: int, most: int = MOST_NODES) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise UserError(
+            f"{name}: {key} must be a whole number from {least} to {most:,}, got {value!r}"
+        )
 
 
 def _generators() -> dict[str, Callable[..., Any]]:
@@ -153,8 +159,12 @@ def _from_networkx(name: str, make: Callable[..., Any], parameters: dict[str, An
 
     if "seed" in _parameters(make):
         parameters = {"seed": 0, **parameters}
+    for key, value in parameters.items():
+        if key != "seed" and isinstance(value, int) and abs(value) > MOST_NODES:
+            raise UserError(f"{name}: {key}={value} is too large; at most {MOST_NODES:,} is taken")
     try:
-        made = make(**parameters)
+        with _bounded(nx.Graph):
+            made = make(**parameters)
     except Exception as error:  # whatever a generator raises is about what it was given
         given = ", ".join(f"{k}={v!r}" for k, v in parameters.items())
         raise UserError(f"{name}({given}) cannot be made: {error}") from error
@@ -168,6 +178,30 @@ def _from_networkx(name: str, make: Callable[..., Any], parameters: dict[str, An
         _log.warning("%s: %d loops and repeated or reverse edges are left out", name, lost)
     edges = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
     return Drawing(edges, _positions(made))
+
+
+@contextlib.contextmanager
+def _bounded(graph_class: Any) -> Iterator[None]:
+    """Graphs that are made meanwhile stop growing: a generator's parameters do not say how many
+    nodes and edges come of them (``hypercube_graph(n=40)``), but NetworkX asks its class for a
+    dict for each of them.
+    """
+    parts = itertools.count(1)
+
+    def attributes() -> dict[str, Any]:
+        if next(parts) > MOST_PARTS:
+            raise UserError(f"it has more than {MOST_PARTS:,} nodes and edges")
+        return {}
+
+    factories = ("node_attr_dict_factory", "edge_attr_dict_factory")
+    before = {factory: vars(graph_class)[factory] for factory in factories}
+    try:
+        for factory in factories:
+            setattr(graph_class, factory, staticmethod(attributes))
+        yield
+    finally:
+        for factory, was in before.items():
+            setattr(graph_class, factory, was)
 
 
 def _positions(graph: Any) -> np.ndarray:

@@ -4,6 +4,7 @@ Hu et al., "Open Graph Benchmark", NeurIPS 2020. Each feature is the position of
 whose last entry also takes everything else.
 """
 
+import re
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -30,6 +31,19 @@ _STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS", "STER
 
 ODD_VALENCES = (5, 13, 32)  # B, Al, Ge
 SHOWN_ERRORS = 5
+
+# RDKit follows a molecule by recursion: writing a chain of 20,000 atoms ends the process, and rings
+# of 10,000 take eight seconds. At 2,000 all it does takes a fraction of a second; the largest
+# molecule of the named sets has 222.
+MOST_ATOMS = 2_000
+_MOST_LETTERS = 20_000
+_ATOM = re.compile(r"\[[^\]]*\]|Br|Cl|[BCNOPSFIbcnops*]")
+# RDKit keeps these in a byte: [#256] would be atom 0, [CH256] have no hydrogen.
+_WIDE_NUMBER = re.compile(r"\[[^\]]*?([#H+-]\d{3,})")
+_ELEMENTS = 118
+_SHOWN_LETTERS = 200
+# What RDKit raises; its own classes, such as that of a bond that cannot be kekulised, are these.
+_REFUSED = (RuntimeError, ValueError, OverflowError)
 
 
 class BadSmiles(ValueError):
@@ -63,10 +77,16 @@ class MoleculePacker:
 
     def add(self, smiles: str) -> None:
         """Adds one molecule; raises BadSmiles, and then nothing is added."""
+        _check_text(smiles)
         with self._quiet():
-            molecule = self._parse(smiles)
-            bonds = [self._bond_features(bond) for bond in molecule.GetBonds()]
-            atoms = self._atom_features(molecule)
+            try:
+                molecule = self._parse(smiles)
+                bonds = [self._bond_features(bond) for bond in molecule.GetBonds()]
+                atoms = self._atom_features(molecule)
+            except BadSmiles:
+                raise
+            except _REFUSED as error:
+                raise _impossible(smiles, _reason(error)) from error
         for bond, features in zip(molecule.GetBonds(), bonds, strict=True):
             a = self._num_atoms + bond.GetBeginAtomIdx()
             b = self._num_atoms + bond.GetEndAtomIdx()
@@ -111,16 +131,12 @@ class MoleculePacker:
         if molecule is None:
             molecule = chem.MolFromSmiles(smiles, sanitize=False)
             if molecule is None:
-                raise BadSmiles(f"cannot parse SMILES {smiles!r}")
+                raise BadSmiles(f"cannot parse SMILES {_shown(smiles)}")
             for problem in chem.DetectChemistryProblems(molecule):
                 if not self._forgiven(molecule, problem):
-                    raise BadSmiles(f"not a possible molecule {smiles!r}: {problem.Message()}")
-            try:
-                molecule.UpdatePropertyCache(strict=False)
-                chem.SanitizeMol(molecule, chem.SANITIZE_ALL ^ chem.SANITIZE_PROPERTIES)
-            except ValueError as error:
-                reason = str(error).strip()
-                raise BadSmiles(f"not a possible molecule {smiles!r}: {reason}") from error
+                    raise _impossible(smiles, problem.Message())
+            molecule.UpdatePropertyCache(strict=False)
+            chem.SanitizeMol(molecule, chem.SANITIZE_ALL ^ chem.SANITIZE_PROPERTIES)
         if molecule.GetNumAtoms() == 0:
             raise BadSmiles("the SMILES is empty")
         return molecule
@@ -154,6 +170,37 @@ class MoleculePacker:
             graph_names=tuple(self.smiles),
             **labels,
         )
+
+
+def _check_text(smiles: str) -> None:
+    """Raises BadSmiles for what RDKit had better not be given."""
+    if not isinstance(smiles, str):
+        raise BadSmiles(f"{smiles!r} is no SMILES but {type(smiles).__name__}")
+    for number in _WIDE_NUMBER.findall(smiles) if "[" in smiles else ():
+        if number[0] != "#" or int(number[1:6]) > _ELEMENTS:
+            raise _impossible(smiles, f"{_shown(number)} is beyond what an atom can have")
+    if len(smiles) <= MOST_ATOMS:  # each atom has a letter
+        return
+    atoms = sum(1 for _ in _ATOM.finditer(smiles))
+    if atoms > MOST_ATOMS or len(smiles) > _MOST_LETTERS:
+        raise BadSmiles(
+            f"a SMILES of {len(smiles):,} characters and {atoms:,} atoms, where at most "
+            f"{_MOST_LETTERS:,} and {MOST_ATOMS:,} are read: {_shown(smiles)}"
+        )
+
+
+def _impossible(smiles: str, reason: str) -> BadSmiles:
+    return BadSmiles(f"not a possible molecule {_shown(smiles)}: {reason}")
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]!r}…"
+
+
+def _reason(error: Exception) -> str:
+    """The sentence in what RDKit says, whose failed assertions fill a page."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "Violation" not in line), type(error).__name__)
 
 
 def _positions(enum: Any, names: Sequence[str]) -> dict[Any, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from gmpool.data.labels import answers_or_numbers, check_task, class_fields, lab
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.packed_fields import Task
-from gmpool.errors import DataError
+from gmpool.errors import DataError, unknown
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -43,6 +43,11 @@ def from_networkx(
     check_task(task)
     if not graphs:
         raise DataError(f"{name}: the list of graphs is empty")
+    if without_features not in ("degree", "constant"):
+        raise unknown("without_features", without_features, ("degree", "constant"))
+    for i, graph in enumerate(graphs):
+        if not hasattr(graph, "number_of_nodes"):
+            raise DataError(f"graph {i}: {type(graph).__name__}, not a NetworkX graph")
     sizes = torch.tensor([g.number_of_nodes() for g in graphs], dtype=torch.int64)
     source, target, weights = _edges(graphs, weight)
     fields: dict[str, Any] = {}
@@ -85,7 +90,7 @@ def _edges(graphs: Sequence[nx.Graph], key: str | None) -> tuple[Tensor, Tensor,
                 value, weighted = attributes[key], True
             try:
                 value = float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 edge = f"edge {a!r} - {b!r}"
                 raise _fail(index, edge, f"{key} {value!r} is not a number") from None
             both = not graph.is_directed() and a != b
@@ -112,7 +117,7 @@ def _vectors(graphs: Sequence[nx.Graph], key: str) -> Tensor:
     for index, node, value in _node_values(graphs, key):
         try:
             row = np.asarray(value, dtype=np.float64).reshape(-1).tolist()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             problem = f"{key} {value!r} is not a number or vector"
             raise _fail(index, f"node {node!r}", problem) from None
         if rows and len(row) != len(rows[0]):
@@ -126,9 +131,17 @@ def _categories(
     graphs: Sequence[nx.Graph], key: str, known: Sequence[Any] | None
 ) -> dict[str, Any]:
     values = _node_values(graphs, key)
+    for index, node, value in values:
+        if not isinstance(value, Hashable) or value != value:  # NaN is not even itself
+            raise _fail(index, f"node {node!r}", f"{key} {value!r} cannot be a category")
     if known is None:
-        known = sorted({value for _, _, value in values}, key=lambda v: (str(type(v)), v))
+        try:
+            known = sorted({value for _, _, value in values}, key=lambda v: (str(type(v)), v))
+        except TypeError as error:
+            raise DataError(f"{key}: {error}; give their order as node_categories") from error
     number = {value: i for i, value in enumerate(known)}
+    if len(number) != len(known):
+        raise DataError("node_categories names a category twice")
     for index, node, value in values:
         if value not in number:
             raise _fail(index, f"node {node!r}", f"{key} {value!r} is not a known category")
@@ -150,7 +163,7 @@ def _labels(
         return class_fields(values, "y")
     try:
         table = np.array([np.asarray(value, dtype=np.float64).reshape(-1) for value in values])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"{name}: labels are not all numbers of the same count ({error})"
         ) from error

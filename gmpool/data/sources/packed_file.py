@@ -1,6 +1,7 @@
 """PackedGraphs on disk: one safetensors file with a checksum, memory-mapped when read; and
 what was packed before from the same source, in the user's cache."""
 
+import hashlib
 import json
 import logging
 from collections.abc import Callable
@@ -12,14 +13,18 @@ import torch
 from torch import Tensor
 
 from gmpool.atomic_files import PathLike, replacing
+from gmpool.data import validity
 from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.sources.find_file import cache_dir
 from gmpool.data.splits import Split
+from gmpool.data.validity import check_split
 from gmpool.errors import DataError
+from gmpool.plain_text import shortened
 
 _log = logging.getLogger(__name__)
-FORMAT = "gmpool-packed-2"
+FORMAT = "gmpool-packed-3"
+_BEFORE = "gmpool-packed-2"  # its checksum is that of the graphs, without the split
 Packed = tuple[PackedGraphs, Split | None]
 _PARTS = ("train", "valid", "test")
 
@@ -28,13 +33,16 @@ def save(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> No
     """Writes the set, and its split where it has one, to a safetensors file, all or nothing."""
     from safetensors.torch import save_file
 
+    if split is not None:
+        check_split(split, len(graphs), graphs.name)
     tensors = {name: tensor.cpu().contiguous() for name, tensor in graphs.tensors().items()}
     meta = dict(graphs.metadata())
     if "graph_names" in meta:  # may be large, and the header of a safetensors file is limited
         tensors["graph_names"] = _from_text(json.dumps(meta.pop("graph_names")))
     if split is not None:
         tensors |= {f"split.{part}": getattr(split, part) for part in _PARTS}
-    header = {"format": FORMAT, "digest": graphs.digest, "meta": json.dumps(meta)}
+    checksum = _checksum(graphs, split)
+    header = {"format": FORMAT, "checksum": checksum, "meta": json.dumps(meta)}
     try:
         with replacing(path) as (temporary,):
             save_file(tensors, temporary, header)
@@ -43,8 +51,11 @@ def save(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> No
 
 
 def read(path: PathLike, verify: bool = True) -> Packed:
-    """The set and its split. Memory-maps what ``save`` made; ``verify`` recomputes the digest and
-    checks the content.
+    """The set and its split. Memory-maps what ``save`` made; ``verify`` recomputes the checksum
+    and checks the content.
+
+    A file of the format before this one is read; that its split is not under its checksum is
+    logged.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -54,7 +65,7 @@ def read(path: PathLike, verify: bool = True) -> Packed:
     try:
         with safe_open(str(path), framework="pt") as file:
             header = file.metadata() or {}
-            if header.get("format") != FORMAT:
+            if header.get("format") not in (FORMAT, _BEFORE):
                 raise DataError(
                     f"{path}: not a packed dataset of this version "
                     f"(format {header.get('format')!r}, expected {FORMAT!r}); pack it again"
@@ -65,17 +76,35 @@ def read(path: PathLike, verify: bool = True) -> Packed:
             f"{path}: not a readable safetensors file ({error}); it may be truncated: make it again"
         ) from error
     try:
-        graphs, split = _rebuild(tensors, json.loads(header["meta"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: fields are missing or wrong ({error}); make it again") from error
-    if verify:
-        if graphs.digest != header.get("digest"):
-            raise DataError(
-                f"{path}: wrong checksum (expected {header.get('digest')}, found {graphs.digest}); "
-                "the file is damaged: make it again"
-            )
-        graphs.validate()
+        graphs, split = _rebuild(tensors, header.get("meta", ""))
+        validity.check_types(graphs)
+        if split is not None:
+            check_split(split, len(graphs), graphs.name)
+        if verify:
+            _check_sum(graphs, split, header, path)
+            validity.check(graphs)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: damaged or no packed dataset ({error}); make it again") from error
     return graphs, split
+
+
+def _check_sum(
+    graphs: PackedGraphs, split: Split | None, header: dict[str, str], path: Path
+) -> None:
+    if header["format"] == FORMAT:
+        expected, found = header.get("checksum"), _checksum(graphs, split)
+    else:
+        expected, found = header.get("digest"), graphs.digest
+        if split is not None:
+            _log.warning("%s: the checksum does not cover the split; save it again", path)
+    if found != expected:
+        raise ValueError(f"wrong checksum: expected {expected}, found {found}")
+
+
+def _checksum(graphs: PackedGraphs, split: Split | None) -> str:
+    """SHA-256 of everything in the file."""
+    parts = f"{graphs.digest} {None if split is None else split.digest}"
+    return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def load_packed(path: PathLike, verify: bool = True) -> PackedGraphs:
@@ -83,20 +112,27 @@ def load_packed(path: PathLike, verify: bool = True) -> PackedGraphs:
     return read(path, verify)[0]
 
 
-def _rebuild(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Packed:
+def _rebuild(tensors: dict[str, Tensor], header: str) -> Packed:
+    meta = json.loads(header)
+    if not isinstance(meta, dict):
+        raise ValueError("the header's meta is no table")
     if "graph_names" in tensors:
-        meta["graph_names"] = json.loads(tensors.pop("graph_names").numpy().tobytes())
-    parts = {part: tensors.pop(f"split.{part}", None) for part in _PARTS}
+        text = tensors.pop("graph_names")
+        if text.dtype != torch.uint8 or text.dim() != 1:
+            raise ValueError(f"graph_names is no text (got {text.dtype} {list(text.shape)})")
+        meta["graph_names"] = json.loads(text.numpy().tobytes())
+    parts = [tensors.pop(f"split.{part}", None) for part in _PARTS]
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta.items()}
-    values |= tensors
-    extra = set(values) - {f.name for f in fields(PackedGraphs)}
-    if extra:
-        raise ValueError(f"unknown fields {', '.join(sorted(extra))}")
-    graphs = PackedGraphs(**values)
-    train, valid, test = (parts[part] for part in _PARTS)
-    if train is None or valid is None or test is None:
-        return graphs, None
-    return graphs, Split(train, valid, test)
+    twice = values.keys() & tensors.keys()
+    extra = (values.keys() | tensors.keys()) - {f.name for f in fields(PackedGraphs)}
+    if extra or twice:
+        names = ", ".join(map(repr, sorted(extra | twice)))
+        raise ValueError(f"unknown fields {shortened(names)}")
+    graphs = PackedGraphs(**(values | tensors))
+    given = [part for part in parts if part is not None]
+    if given and len(given) < len(parts):
+        raise ValueError(f"a split needs the parts {', '.join(_PARTS)}")
+    return graphs, Split(*given) if given else None
 
 
 def _from_text(text: str) -> Tensor:

@@ -12,6 +12,7 @@ from gmpool.data.labels import answers_or_numbers, check_task, label_fields
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.packed_fields import Task
+from gmpool.data.validity import MOST_CATEGORIES
 from gmpool.errors import DataError
 
 if TYPE_CHECKING:
@@ -40,17 +41,18 @@ def from_pyg(
     sizes, offsets = _sizes(graphs)
     edges = [_edge_index(data, i, int(sizes[i])) for i, data in enumerate(graphs)]
     edge_index = torch.cat([e + offsets[i] for i, e in enumerate(edges)], 1)  # [2, E]
-    node = _stack(graphs, "x", [int(n) for n in sizes])
-    edge = _stack(graphs, "edge_attr", [e.size(1) for e in edges])
-    weight = _stack(graphs, "edge_weight", [e.size(1) for e in edges])
+    nodes, counts = sizes.tolist(), [e.size(1) for e in edges]
+    node = _stack(graphs, "x", nodes)
+    edge = _stack(graphs, "edge_attr", counts)
+    weight = _stack(graphs, "edge_weight", counts, columns=1)
     return pack(
         name=name,
         sizes=sizes,
         source=edge_index[0],
         target=edge_index[1],
         edge_weight=None if weight is None else weight.reshape(-1).float(),
-        **_as_fields(node, "node_float", "node_cat", "cat_sizes", cat_sizes),
-        **_as_fields(edge, "edge_float", "edge_cat", "edge_cat_sizes", edge_cat_sizes),
+        **_as_fields(node, nodes, "node", "cat_sizes", cat_sizes),
+        **_as_fields(edge, counts, "edge", "edge_cat_sizes", edge_cat_sizes),
         **_labels(graphs, name, task, task_names),
     ).validate()
 
@@ -61,29 +63,49 @@ def _fail(index: int, field: str, message: str) -> DataError:
 
 def _sizes(graphs: Sequence[Data]) -> tuple[Tensor, Tensor]:
     """Nodes of each graph [G] and the number of nodes before it [G]."""
+    from torch_geometric.data import Data
+
     counts = []
     for i, data in enumerate(graphs):
+        if not isinstance(data, Data):
+            raise DataError(f"graph {i}: {type(data).__name__}, not a torch_geometric Data")
+        for field in ("x", "edge_index", "edge_attr", "edge_weight"):
+            value = getattr(data, field, None)
+            if value is not None and not _is_plain(value):
+                what = type(value).__name__
+                raise _fail(i, field, f"expected a dense tensor of real numbers (got {what})")
         if data.x is None and "num_nodes" not in data and data.edge_index is None:
             raise _fail(i, "x", "neither x nor num_nodes is given")
-        counts.append(int(data.num_nodes))
+        count = data.num_nodes
+        if not isinstance(count, int) or count < 0:
+            raise _fail(i, "num_nodes", f"{count!r} is no count of nodes")
+        counts.append(count)
     sizes = torch.tensor(counts, dtype=torch.int64)
     return sizes, sizes.cumsum(0) - sizes
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.layout == torch.strided and not value.is_complex()
 
 
 def _edge_index(data: Data, index: int, size: int) -> Tensor:
     edges = data.edge_index
     if edges is None:
         return torch.empty(2, 0, dtype=torch.int64)
-    if edges.dim() != 2 or edges.size(0) != 2 or edges.is_floating_point():
+    whole = not edges.is_floating_point() and edges.dtype != torch.bool
+    if edges.dim() != 2 or edges.size(0) != 2 or not whole:
         shape = f"{edges.dtype} {list(edges.shape)}"
         raise _fail(index, "edge_index", f"expected integers [2, E] (got {shape})")
+    edges = edges.cpu().long()
     if edges.numel() and (int(edges.min()) < 0 or int(edges.max()) >= size):
         worst = int(edges.max()) if int(edges.min()) >= 0 else int(edges.min())
         raise _fail(index, "edge_index", f"node {worst} is missing; there are {size} nodes")
-    return edges.cpu().long()
+    return edges
 
 
-def _stack(graphs: Sequence[Data], field: str, rows: list[int]) -> Tensor | None:
+def _stack(
+    graphs: Sequence[Data], field: str, rows: list[int], columns: int | None = None
+) -> Tensor | None:
     """A per-node or per-edge field of all graphs, [rows, columns]; None if no graph has it."""
     if not any(getattr(data, field, None) is not None for data in graphs):
         return None
@@ -99,8 +121,9 @@ def _stack(graphs: Sequence[Data], field: str, rows: list[int]) -> Tensor | None
         value = value.cpu() if value.dim() == 2 else value.cpu().unsqueeze(1)
         if value.size(0) != rows[i]:
             raise _fail(i, field, f"{value.size(0)} rows, expected {rows[i]}")
-        if parts and value.size(1) != parts[0].size(1):
-            raise _fail(i, field, f"{value.size(1)} columns, expected {parts[0].size(1)}")
+        columns = value.size(1) if columns is None else columns
+        if value.size(1) != columns:
+            raise _fail(i, field, f"{value.size(1)} columns, expected {columns}")
         if parts and value.is_floating_point() != parts[0].is_floating_point():
             raise _fail(i, field, f"{value.dtype}, but graph 0 has {parts[0].dtype}")
         parts.append(value)
@@ -108,20 +131,25 @@ def _stack(graphs: Sequence[Data], field: str, rows: list[int]) -> Tensor | None
 
 
 def _as_fields(
-    values: Tensor | None, floats: str, cat: str, sizes_name: str, sizes: Sequence[int] | None
+    values: Tensor | None, rows: list[int], kind: str, sizes_name: str, sizes: Sequence[int] | None
 ) -> dict[str, Any]:
+    """The fields of nodes or edges (``kind``), of which graph g has rows[g]."""
     if values is None or values.size(1) == 0:
         return {}
     if values.is_floating_point():
-        return {floats: values.float()}
+        return {f"{kind}_float": values.float()}
     values = values.long()
     found = [int(v) + 1 for v in values.max(0).values] if values.size(0) else [1] * values.size(1)
-    if int(values.min() if values.numel() else 0) < 0:
-        raise DataError(f"{cat}: categories must not be negative (got {int(values.min())})")
+    negative = (values < 0).any(1)
+    if bool(negative.any()):
+        row = int(negative.nonzero()[0])
+        graph = int(torch.searchsorted(torch.tensor(rows).cumsum(0), row, right=True))
+        field, worst = "x" if kind == "node" else "edge_attr", int(values[row].min())
+        raise _fail(graph, field, f"categories must not be negative (got {worst})")
     given = list(sizes) if sizes is not None else found
     if len(given) != len(found) or any(f > g for f, g in zip(found, given, strict=False)):
         raise DataError(f"{sizes_name} is {given}, but the data needs at least {found}")
-    return {cat: values, sizes_name: given}
+    return {f"{kind}_cat": values, sizes_name: given}
 
 
 def _labels(
@@ -132,12 +160,14 @@ def _labels(
         return {}
     if not all(have):
         raise _fail(have.index(False), "y", "missing, but other graphs have it")
-    values = [torch.as_tensor(data.y).cpu().reshape(-1) for data in graphs]
+    values = [_label(data.y, i) for i, data in enumerate(graphs)]
     for i, value in enumerate(values):
         if value.numel() != values[0].numel():
             raise _fail(i, "y", f"{value.numel()} values, but graph 0 has {values[0].numel()}")
     y = torch.stack(values)  # [G, T]
     names = tuple(task_names or (f"y{i}" for i in range(y.size(1))))
+    if len(names) != y.size(1):
+        raise DataError(f"{name}: {len(names)} task names for {y.size(1)} labels of a graph")
     if y.is_floating_point() or task in ("binary", "regression") or y.size(1) > 1:
         table = y.double().numpy()
         if task is None and y.is_floating_point():
@@ -146,9 +176,23 @@ def _labels(
     if int(y.min()) < 0:
         bad = int((y < 0).any(1).nonzero()[0])
         raise _fail(bad, "y", f"class {int(y[bad])} is negative")
+    if int(y.max()) >= MOST_CATEGORIES:  # before so many names are made
+        raise _fail(
+            int(y.argmax()), "y", f"class {int(y.max())}; number the classes from 0 without gaps"
+        )
     classes = tuple(str(c) for c in range(int(y.max()) + 1))
     y = y.long().reshape(-1)
     return {"y": y, "task": "multiclass", "class_names": classes, "task_names": names}
+
+
+def _label(value: Any, graph: int) -> Tensor:
+    try:
+        label = torch.as_tensor(value).cpu().reshape(-1)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise _fail(graph, "y", f"{type(value).__name__} is no number or tensor") from error
+    if label.numel() == 0 or not _is_plain(label):
+        raise _fail(graph, "y", f"expected numbers (got {label.dtype} {list(label.shape)})")
+    return label
 
 
 def to_pyg(graphs: PackedGraphs, *, one_hot: bool = True) -> list[Data]:

@@ -1,8 +1,9 @@
-"""A table of molecules: CSV or TSV, plain or compressed, one SMILES and its labels per row."""
+"""A table of molecules, one SMILES and its labels per row: a CSV as people have them (any common
+separator and encoding, plain or compressed), a .smi or .parquet file, or a pandas DataFrame."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,86 +14,165 @@ from gmpool.data.packed import PackedGraphs
 from gmpool.data.packed_fields import Task
 from gmpool.data.sources.atom_types import AtomTypePacker
 from gmpool.data.sources.molecules import SHOWN_ERRORS, BadSmiles, MoleculePacker
-from gmpool.data.sources.table_columns import SUFFIXES, Table, row_labels, stem
-from gmpool.data.splits import Split, from_column, random_split
-from gmpool.errors import DataError, unknown
+from gmpool.data.sources.table_cells import SUFFIXES, stem
+from gmpool.data.sources.table_columns import NO_SPLIT, Table
+from gmpool.data.sources.table_labels import Labels, find_labels, wrong_labels
+from gmpool.data.splits import Split, folds_from_column, from_column, random_split, with_validation
+from gmpool.errors import DataError, UserError, unknown
+
+
+class _Reading(NamedTuple):
+    """What a table held."""
+
+    graphs: PackedGraphs
+    folds: tuple[Split, ...]
+    skipped: list[str]
+    about: tuple[str, ...]
+    split_column: str | None
 
 
 def read_csv(
-    path: PathLike,
+    path: PathLike | Any,
     smiles_column: str | None = None,
     label_columns: Sequence[str] | None = None,
     task: Task | None = None,
     split_column: str | None = None,
     skip_bad_rows: bool = False,
     packer: MoleculePacker | None = None,
+    skip_bad_labels: bool = False,
 ) -> tuple[PackedGraphs, Split | None, list[str]]:
     """Reads a table with a header row; returns the graphs, the split, and the rows left out.
 
-    - SMILES: ``smiles_column``, else the column called smiles in any case.
-    - Split: ``split_column``, else a column called split whose words are train, valid, test.
-    - Labels: ``label_columns``; () reads none. Without it: all other columns in which most values
-      are numbers, except those called id, index, idx, name, line, row or ending in _id; when there
-      is none, the only other column, as words for classes. Empty cells are missing labels.
+    - SMILES: ``smiles_column``, else the column called smiles in any case, or with one of a few
+      other names, such as canonical_smiles or structure.
+    - Split: ``split_column``, else a column called split or one whose words are all train, valid
+      (val, validation, dev) or test; "none" reads none. A cell that says something else is an
+      error.
+    - Labels: ``label_columns``; () reads none. Without it: the columns that can only be labels of
+      one task, as :mod:`gmpool.data.sources.table_labels` says. Empty cells, NaN, NA and the like
+      are missing labels.
     - Task: ``task``, else as :func:`gmpool.data.labels.infer_task` says (0/1: binary; 0..C-1 or
       1..C: multiclass; other numbers: regression; words: multiclass).
     - A row with the wrong number of fields, an unreadable SMILES or a label of the wrong kind is an
-      error, unless ``skip_bad_rows`` leaves it out and reports it in the third result.
+      error, unless ``skip_bad_rows`` leaves it out and reports it in the third result;
+      ``skip_bad_labels`` leaves out only the label.
     - ``packer`` decides what an atom and a bond become; without it, OGB's features.
     """
+    read = _read(
+        path,
+        smiles_column=smiles_column,
+        label_columns=label_columns,
+        task=task,
+        split_column=split_column,
+        skip_bad_rows=skip_bad_rows,
+        packer=packer,
+        skip_bad_labels=skip_bad_labels,
+    )
+    if len(read.folds) > 1:
+        raise UserError(f"{path}: {split_column!r} makes several folds; read them with load_table")
+    return read.graphs, read.folds[0] if read.folds else None, read.skipped
+
+
+def _read(
+    path: PathLike | Any,
+    *,
+    smiles_column: str | None = None,
+    label_columns: Sequence[str] | None = None,
+    task: Task | None = None,
+    split_column: str | None = None,
+    skip_bad_rows: bool = False,
+    packer: MoleculePacker | None = None,
+    skip_bad_labels: bool = False,
+) -> _Reading:
     check_task(task)
-    path = Path(path)
     table = Table.read(path)
-    bad = list(table.bad)
     smiles_at = table.find_smiles(smiles_column)
     split_at = table.find_split(split_column)
-    labels = table.find_labels(label_columns, {smiles_at, split_at}, task)
+    labels = find_labels(table, label_columns, {smiles_at, split_at}, task)
+    wrong = wrong_labels(table, labels, task)
 
     packer = packer or MoleculePacker()
     kept: list[int] = []
-    values: list[list[float]] = []
+    bad, dropped = list(table.bad), []
+    needs_label = labels.words or task == "multiclass"
     for row, (line, cells) in enumerate(zip(table.lines, table.rows, strict=True)):
+        reasons = wrong.get(row, ())
+        if reasons and not (skip_bad_labels and not needs_label):
+            bad.append((line, reasons[0]))
+            continue
         try:
-            numbers = [] if labels.words else row_labels(cells, labels, task, table.header)
-            if labels.words and not cells[labels.columns[0]].strip():
-                raise ValueError(f"no class in column {table.header[labels.columns[0]]!r}")
             packer.add(cells[smiles_at].strip())
-        except (BadSmiles, ValueError) as error:
+        except BadSmiles as error:
             bad.append((line, str(error)))
             continue
         kept.append(row)
-        values.append(numbers)
-    skipped = [f"{path}:{line}: {reason}" for line, reason in sorted(bad)]
+        dropped += [f"{table.path}:{line}: {reason}" for reason in reasons]
+    skipped = [f"{table.path}:{line}: {reason}" for line, reason in sorted(bad)]
+    count = len(table.rows) + len(table.bad)
     if skipped and not skip_bad_rows:
-        shown = "\n  ".join(skipped[:SHOWN_ERRORS])
-        more = f"\n  and {len(skipped) - SHOWN_ERRORS} more" * (len(skipped) > SHOWN_ERRORS)
+        gaps = wrong and not skip_bad_labels and not needs_label
         raise DataError(
-            f"{len(skipped)} of {len(table.rows) + len(table.bad)} rows cannot be used:\n"
-            f"  {shown}{more}\ncorrect them, or leave them out with --skip-bad-rows"
+            f"{len(skipped)} of {count} rows cannot be used:\n"
+            + "\n".join(f"  {line}" for line in _first(skipped, "and {} more"))
+            + "\ncorrect them, or leave them out with --skip-bad-rows"
+            + (", or only the bad labels with --skip-bad-labels" if gaps else "")
         )
     if not kept:
-        raise DataError(f"{path}: no usable row; the first problem is {skipped[0]}")
+        raise DataError(f"{table.path}: no usable row; the first problem is {skipped[0]}")
 
-    names = tuple(table.header[c] for c in labels.columns)
-    fields: dict[str, Any] = {}
-    if labels.words:
-        words = [table.rows[row][labels.columns[0]].strip() for row in kept]
-        fields = class_fields(words, names[0])
-    elif names:
-        fields = label_fields(np.array(values), names, task, str(path))
-    split = None
+    folds: tuple[Split, ...] = ()
     if split_at is not None:
-        parts = [table.rows[row][split_at] for row in kept]
-        split = from_column(parts, where=str(path), lines=[table.lines[row] for row in kept])
-    return packer.finish(stem(path), **fields), split, skipped
+        lines = [table.lines[row] for row in kept]
+        if table.numbers(split_at).numeric:
+            numbers = table.numbers(split_at).values[kept].tolist()
+            folds = folds_from_column(numbers, where=table.path, lines=lines)
+        else:
+            parts = [table.rows[row][split_at] for row in kept]
+            folds = (from_column(parts, where=table.path, lines=lines),)
+    graphs = packer.finish(stem(path), **_fields(table, labels, kept, task)).validate()
+    left_out = f", {len(skipped):,} left out" if skipped else ""
+    comma = any(table.numbers(at).decimal_comma for at in labels.columns)
+    form = table.form if "decimal" in table.form or not comma else f"{table.form}, decimal comma"
+    about = [
+        f"{table.path}: {form}, {count:,} rows{left_out}",
+        f"molecules: column {table.header[smiles_at]!r}",
+        *(f"left out: {line}" for line in _first(skipped, "{} more rows")),
+        *(f"label left out: {line}" for line in _first(dropped, "{} more labels")),
+        *([f"not used: {labels.unused}"] if labels.unused else []),
+    ]
+    split_name = None if split_at is None else table.header[split_at]
+    return _Reading(graphs, folds, skipped, tuple(about), split_name)
+
+
+def _first(lines: Sequence[str], more: str) -> list[str]:
+    rest = len(lines) - SHOWN_ERRORS
+    return [*lines[:SHOWN_ERRORS], *([more.format(f"{rest:,}")] if rest > 0 else [])]
+
+
+def _fields(table: Table, labels: Labels, kept: list[int], task: Task | None) -> dict[str, Any]:
+    """y and what belongs to it."""
+    names = tuple(table.header[at] for at in labels.columns)
+    if not names:
+        return {}
+    if labels.words:
+        at = labels.columns[0]
+        return class_fields([table.rows[row][at].strip() for row in kept], names[0])
+    values = np.stack([table.numbers(at).values[kept] for at in labels.columns], axis=1)
+    for at, column in zip(labels.columns, values.T, strict=True):
+        if task == "binary":  # what is no answer was left out
+            column[~np.isin(column, (0.0, 1.0))] = np.nan
+        if np.isnan(column).all():
+            raise DataError(f"{table.path}: label column {table.header[at]!r} has no usable value")
+    return label_fields(values, names, task, table.path)
 
 
 def load_table(
-    path: PathLike, *, atoms: Literal["features", "types"] = "features", **columns: Any
+    path: PathLike | Any, *, atoms: Literal["features", "types"] = "features", **columns: Any
 ) -> Dataset:
-    """A user's table; ``columns`` are the options of :func:`read_csv`.
+    """A user's table or DataFrame; ``columns`` are the options of :func:`read_csv`.
 
-    Without a split column there is one random split, 80/10/10, always the same. ``atoms="types"``
+    Without a split column there is one random split, 80/10/10, always the same; numbers in a named
+    one are folds; where it has no valid part a tenth of train is taken. ``atoms="types"``
     makes a set like ZINC, whose atom types are the target: one category per atom, named in
     ``node_type_names``, bonds single, double or triple, and no label unless its column is named.
     """
@@ -101,15 +181,40 @@ def load_table(
     types = atoms == "types"
     if types and columns.get("label_columns") is None:
         columns["label_columns"] = ()
-    graphs, split, skipped = read_csv(path, packer=AtomTypePacker() if types else None, **columns)
-    if split is None and (types or graphs.y is not None) and graphs.num_graphs >= 3:
-        split = random_split(graphs.num_graphs)
-    return Dataset.of(graphs, None if split is None else (split,), tuple(skipped))
+    read = _read(path, packer=AtomTypePacker() if types else None, **columns)
+    graphs, folds, reason = read.graphs, read.folds, ""
+    if read.split_column is not None:
+        folds, reason = _completed(read)
+    elif (types or graphs.y is not None) and graphs.num_graphs >= 3:
+        folds = (random_split(graphs.num_graphs),)
+        asked = (columns.get("split_column") or "").lower() == NO_SPLIT
+        why = "as asked" if asked else "because no column says train, valid or test"
+        reason = f"random 80/10/10, always the same, {why}"
+    about = read.about
+    if types and graphs.y is not None:
+        about = (*about, "the labels are not learned: what is rebuilt are the atoms")
+    skipped = tuple(read.skipped)
+    return Dataset.of(graphs, folds or None, skipped, about=about, split_reason=reason)
+
+
+def _completed(read: _Reading) -> tuple[tuple[Split, ...], str]:
+    """The splits of a column, each with a part for validation, and how they came about."""
+    reason = f"column {read.split_column!r}"
+    first = read.folds[0]
+    if len(read.folds) > 1 or len(first.valid):
+        return read.folds, reason
+    if not len(first.test):
+        raise DataError(
+            f"column {read.split_column!r} of {read.about[0].split(': ')[0]} names one part only; "
+            f"write train, valid and test, or take a random split with --split-column {NO_SPLIT}"
+        )
+    split = with_validation(first, read.graphs.y, read.graphs.name)
+    return (split,), f"{reason}, which names no valid part: a tenth of train, always the same"
 
 
 def is_table(path: PathLike) -> bool:
     """Whether a path ends as a table does."""
-    return str(path).endswith(SUFFIXES) and not Path(path).is_dir()
+    return str(path).lower().endswith(SUFFIXES) and not Path(path).is_dir()
 
 
 SOURCES.register("table")(
@@ -123,6 +228,7 @@ SOURCES.register("table")(
             "label_columns": "--label",
             "task": "--task",
             "skip_bad_rows": "--skip-bad-rows",
+            "skip_bad_labels": "--skip-bad-labels",
             "atoms": "",
         },
         what="a CSV",

@@ -1,168 +1,137 @@
-"""The cells of a table of molecules, and which of its columns are what."""
+"""A table of molecules in memory, and which of its columns hold the molecules and the split."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import logging
-import lzma
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-
-from gmpool.data.packed_fields import Task
+from gmpool.atomic_files import PathLike
+from gmpool.data.sources.table_cells import is_missing, open_cells
+from gmpool.data.sources.table_numbers import Numbers, read_numbers
+from gmpool.data.splits import is_part
 from gmpool.errors import DataError, unknown
 
-_log = logging.getLogger(__name__)
-_OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open}
-_ID_NAMES = frozenset(("id", "index", "idx", "name", "line", "row"))
-SUFFIXES = tuple(s + c for s in (".csv", ".tsv") for c in ("", *_OPENERS))
-
-
-@dataclass(frozen=True)
-class LabelColumns:
-    """Where the labels of a table are."""
-
-    columns: tuple[int, ...]
-    words: bool  # one column of class names, not numbers
+# fmt: off
+_SMILES_NAMES = frozenset((
+    "smi", "smile", "canonical_smiles", "isomeric_smiles", "smiles_string", "structure", "mol",
+    "molecule",
+))
+# fmt: on
+NO_SPLIT = "none"
+"""Instead of a column's name: no column says what is trained on."""
+_SHOWN_NAMES = 8
+_SHOWN_LETTERS = 60
 
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of a file, with the line on which each row ends."""
+    """The rows of a table that fit its header."""
 
-    path: Path
+    path: str
     header: list[str]
+    form: str
+    """How the file holds its cells, in words."""
     lines: list[int]
+    """Of each row the line on which it ends."""
     rows: list[list[str]]
     bad: list[tuple[int, str]]
+    """Line and reason of each row that does not fit."""
+    _numbers: dict[int, Numbers] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> Table:
-        rows = _cells(path)
-        try:
-            _, header = next(rows, (0, []))
-            header = [name.strip() for name in header]
-            if not any(header):
-                raise DataError(f"{path}: the file is empty; expected a header row")
-            twice = sorted({name for name in header if header.count(name) > 1})
-            if twice:
-                raise DataError(f"{path}:1: column name {twice[0]!r} appears more than once")
-            table = cls(path, header, [], [], [])
-            for line, cells in rows:
-                if len(cells) != len(header):
-                    reason = f"{len(cells)} fields, expected {len(header)}"
-                    table.bad.append((line, reason))
+    def read(cls, source: PathLike | Any) -> Table:
+        with open_cells(source) as cells:
+            table = cls(cells.path, cells.header, cells.form, [], [], [])
+            for number, row, problem in cells:
+                if problem is None:
+                    table.lines.append(number)
+                    table.rows.append(row)
                 else:
-                    table.lines.append(line)
-                    table.rows.append(cells)
-        except (OSError, EOFError, UnicodeDecodeError, csv.Error, lzma.LZMAError) as error:
-            raise DataError(f"{path}: cannot be read as a table ({error})") from error
+                    table.bad.append((number, problem))
         if not table.rows and not table.bad:
-            raise DataError(f"{path}: there is a header but no row below it")
+            raise DataError(f"{table.path}: there is a header but no row below it")
         return table
 
     def column(self, at: int) -> list[str]:
         return [cells[at] for cells in self.rows]
 
-    def _position(self, name: str) -> int:
-        if name not in self.header:
-            raise DataError(f"{self.path}: {unknown('column', name, self.header)}")
-        return self.header.index(name)
+    def words(self, at: int) -> list[str]:
+        """The cells that are no gaps."""
+        return [cell.strip() for cell in self.column(at) if not is_missing(cell)]
+
+    def numbers(self, at: int) -> Numbers:
+        if at not in self._numbers:
+            self._numbers[at] = read_numbers(self.column(at))
+        return self._numbers[at]
+
+    def position(self, name: str) -> int:
+        return _position(name, self.path, self.header)
 
     def find_smiles(self, name: str | None) -> int:
-        if name is not None:
-            return self._position(name)
-        found = [i for i, column in enumerate(self.header) if column.lower() == "smiles"]
-        if not found:
-            raise DataError(
-                f"{self.path}: no column is called 'smiles'; name the one that holds SMILES with "
-                f"--smiles-column (columns: {', '.join(self.header)})"
-            )
-        return found[0]
+        return find_smiles(name, self.path, self.header)
 
     def find_split(self, name: str | None) -> int | None:
+        """The column called split, else the only one whose cells all name parts."""
         if name is not None:
-            return self._position(name)
-        words = {"train", "valid", "val", "validation", "test"}
-        for i, column in enumerate(self.header):
+            return None if name.lower() == NO_SPLIT else self.position(name)
+        for at, column in enumerate(self.header):
             if column.lower() == "split":
-                values = {v.strip().lower() for v in self.column(i)}
-                return i if values <= words else None
-        return None
+                if self.numbers(at).numeric:
+                    raise DataError(
+                        f"{self.path}: column {column!r} holds numbers; to use them as folds give "
+                        f"--split-column {column}, to take no notice --split-column {NO_SPLIT}"
+                    )
+                return at
+        found = [at for at in range(len(self.header)) if self._names_parts(at)]
+        if len(found) > 1:
+            listed = quoted([(self.header[at], "") for at in found])
+            raise DataError(
+                f"{self.path}: several columns name parts of a split: {listed}; choose one with "
+                f"--split-column, or none of them with --split-column {NO_SPLIT}"
+            )
+        return found[0] if found else None
 
-    def find_labels(
-        self, names: Sequence[str] | None, taken: set[int | None], task: Task | None
-    ) -> LabelColumns:
-        if names is not None:
-            columns = tuple(self._position(name) for name in names)
-            words = task in (None, "multiclass") and len(columns) == 1
-            return LabelColumns(columns, words and not self._numeric(columns[0]))
-        free = [
-            i
-            for i, name in enumerate(self.header)
-            if i not in taken and name.lower() not in _ID_NAMES and not name.lower().endswith("_id")
-        ]
-        numeric = tuple(i for i in free if self._numeric(i))
-        if numeric:
-            ignored = [self.header[i] for i in free if i not in numeric]
-            if ignored:
-                _log.warning("%s: columns not used: %s", self.path, ", ".join(ignored))
-            return LabelColumns(numeric, False)
-        if len(free) == 1:
-            return LabelColumns((free[0],), True)
+    def _names_parts(self, at: int) -> bool:
+        """Whether all cells say train, valid or test, and at least two of them."""
+        if not self.rows or not is_part(self.rows[0][at]):
+            return False
+        found = set(self.column(at))
+        return len(found) > 1 and all(map(is_part, found))
+
+
+def find_smiles(name: str | None, path: str, header: list[str]) -> int:
+    """The named column, else the one called smiles, else the only one with one of a few names."""
+    if name is not None:
+        return _position(name, path, header)
+    names = [re.sub(r"[^a-z0-9]+", "_", column.lower()) for column in header]
+    if "smiles" in names:
+        return names.index("smiles")
+    found = [at for at, column in enumerate(names) if column in _SMILES_NAMES]
+    if len(found) != 1:
+        which = "several columns may hold SMILES" if found else "no column is called 'smiles'"
         raise DataError(
-            f"{self.path}: cannot tell which columns are labels; name them "
-            f"(columns: {', '.join(self.header)})"
+            f"{path}: {which}; name the one that holds SMILES with --smiles-column "
+            f"(columns: {quoted([(column, '') for column in header])})"
         )
-
-    def _numeric(self, at: int) -> bool:
-        """Whether most of the cells that are not empty are numbers."""
-        filled = [cell for cell in self.column(at) if cell.strip()]
-        return sum(_is_number(cell) for cell in filled) * 2 > len(filled)
+    return found[0]
 
 
-def row_labels(
-    cells: list[str], labels: LabelColumns, task: Task | None, header: list[str]
-) -> list[float]:
-    """The row's labels; an empty cell is NaN. ValueError says which cell is wrong."""
-    values = []
-    for at in labels.columns:
-        text = cells[at].strip()
-        if text and not _is_number(text):
-            raise ValueError(f"label {text!r} in column {header[at]!r} is not a number")
-        value = float(text) if text else float("nan")
-        if task == "binary" and text and value not in (0.0, 1.0):
-            raise ValueError(f"label {text!r} in column {header[at]!r} is not 0, 1 or empty")
-        if task == "multiclass" and not (text and value.is_integer()):
-            raise ValueError(f"label {text!r} in column {header[at]!r} is not a class number")
-        values.append(value)
-    return values
+def _position(name: str, path: str, header: list[str]) -> int:
+    if name not in header:
+        raise DataError(f"{path}: {unknown('column', name, filter(None, header))}")
+    return header.index(name)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+def shown(cell: str) -> str:
+    """A cell in a message: nothing in it reaches a terminal as it is."""
+    text = cell.strip()
+    return repr(text) if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]!r}…"
 
 
-def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of each row that is not blank, the header first."""
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
-    delimiter = "\t" if ".tsv" in path.suffixes else ","
-    opener: Callable[..., IO[Any]] = _OPENERS.get(path.suffix, open)
-    with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        for cells in reader:
-            if cells:
-                yield reader.line_num, cells
-
-
-def stem(path: Path) -> str:
-    """The file name without .csv.gz and the like."""
-    return path.name.removesuffix(path.suffix if path.suffix in _OPENERS else "").rsplit(".", 1)[0]
+def quoted(columns: Sequence[tuple[str, str]]) -> str:
+    """'a' (reason), 'b' and so on, the first of them."""
+    parts = [f"{name!r} ({why})" if why else repr(name) for name, why in columns[:_SHOWN_NAMES]]
+    more = len(columns) - len(parts)
+    return ", ".join(parts) + (f" and {more} more" if more else "")

@@ -1,6 +1,7 @@
 """Undirected graphs as bits of their upper triangles: how COLLAB fits into 1.4 MB."""
 
 import zipfile
+import zlib
 
 import numpy as np
 import torch
@@ -24,9 +25,15 @@ def read_triangles(path: PathLike, name: str) -> PackedGraphs:
         with np.load(path, allow_pickle=False) as archive:
             sizes = archive["num_nodes"].astype(np.int64)
             y, bits = archive["y"].astype(np.int64), archive["adj_bits"]
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, LookupError, ValueError, TypeError, EOFError, RuntimeError,
+            zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
         raise DataError(f"{path}: not a readable file of packed triangles ({error})") from error
-    if len(bits) != -(-int((sizes * (sizes - 1) // 2).sum()) // 8):
+    flat = all(part.ndim == 1 for part in (sizes, y, bits)) and bits.dtype == np.uint8
+    if not flat or not len(y) == len(sizes) > 0 or not 0 <= y.min() <= y.max() < len(y):
+        raise DataError(f"{path}: y does not fit num_nodes; the file is damaged")
+    # In floating point no product wraps.
+    fits = sizes.min() >= 0 and (sizes * (sizes - 1.0) / 2).sum() <= 8.0 * len(bits)
+    if not fits or len(bits) != -(-int((sizes * (sizes - 1) // 2).sum()) // 8):
         raise DataError(f"{path}: adj_bits does not fit num_nodes; the file is damaged")
     largest = int(sizes.max())
     dtype = small_int(largest - 1)
@@ -54,4 +61,4 @@ def read_triangles(path: PathLike, name: str) -> PackedGraphs:
         class_names=tuple(str(c + 1) for c in range(int(y.max()) + 1)),
         task_names=("label",),
     )
-    return graphs.with_degree_features()
+    return graphs.with_degree_features().validate()

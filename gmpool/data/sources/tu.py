@@ -3,12 +3,8 @@
 Morris et al., "TUDataset: A collection of benchmark datasets for learning with graphs", 2020.
 """
 
-import io
-import warnings
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +14,8 @@ from gmpool.atomic_files import PathLike
 from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
+from gmpool.data.sources.tu_files import TUFiles
+from gmpool.data.validity import MOST_CATEGORIES
 from gmpool.errors import DataError
 
 
@@ -37,15 +35,26 @@ def read_tu(
     with ``edge_features``. ``degree_features`` adds the degree as a categorical feature; None adds
     it when the set has no other node feature. ``labelled=False`` reads no graph labels.
     """
-    files = _Files(Path(path), name)
-    owner = files.read("graph_indicator", np.int64)[:, 0]  # [N], from 1
+    files = TUFiles(Path(path), name)
+    owner = files.read("graph_indicator", np.int64, columns=1)[:, 0]  # [N], from 1
     classes, y = np.empty(0), None
     num_graphs = int(owner[-1])
+    _check_indicator(owner, files.where("graph_indicator"))
     if labelled:
-        classes, inverse = np.unique(files.read("graph_labels", np.int64), return_inverse=True)
+        labels = files.read("graph_labels", np.int64, columns=1)
+        classes, inverse = np.unique(labels, return_inverse=True)
         y = torch.from_numpy(inverse.reshape(-1))
-        num_graphs = len(y)
-    _check_indicator(owner, num_graphs, files.where("graph_indicator"))
+        if len(y) != num_graphs:
+            raise DataError(
+                f"{files.where('graph_labels')}: {len(y)} labels, but the last graph of "
+                f"{files.name}_graph_indicator.txt is {num_graphs}; one label per graph is needed"
+            )
+    elif num_graphs > 2 * len(owner):  # before memory for so many graphs is taken
+        line = int((owner > 2 * len(owner)).argmax())
+        raise DataError(
+            f"{files.where('graph_indicator')}:{line + 1}: graph {owner[line]}, but the set has "
+            f"only {len(owner)} nodes; number the graphs from 1 without gaps"
+        )
     sizes = torch.from_numpy(np.bincount(owner - 1, minlength=num_graphs))
 
     edges = files.read("A", np.int32, columns=2)  # [E, 2]: source, target, from 1
@@ -66,62 +75,10 @@ def read_tu(
     )
     if degree_features or (degree_features is None and not node):
         graphs = graphs.with_degree_features(max_degree)
-    return graphs
+    return graphs.validate()
 
 
-class _Files:
-    """The text files of one set, in a folder or in a zip, by the part of the name behind NAME_."""
-
-    def __init__(self, path: Path, name: str | None) -> None:
-        self.path = path
-        self._open: Callable[[str], IO[bytes]]
-        if path.is_dir():
-            self._names = {p.name: p.name for p in path.glob("*.txt")}
-            self._open = lambda entry: (path / entry).open("rb")
-        elif path.is_file():
-            try:
-                archive = zipfile.ZipFile(path)
-            except (zipfile.BadZipFile, OSError) as error:
-                raise DataError(f"{path}: not a readable zip file ({error})") from error
-            self._names = {Path(entry).name: entry for entry in archive.namelist()}
-            self._open = archive.open
-        else:
-            raise DataError(f"{path}: no such file or folder")
-        self.name = name or self._guess()
-
-    def _guess(self) -> str:
-        found = sorted(n.removesuffix("_A.txt") for n in self._names if n.endswith("_A.txt"))
-        if len(found) != 1:
-            what = f"several ({', '.join(found)})" if found else "none"
-            raise DataError(f"{self.path}: expected one file NAME_A.txt, found {what}")
-        return found[0]
-
-    def __contains__(self, part: str) -> bool:
-        return f"{self.name}_{part}.txt" in self._names
-
-    def where(self, part: str) -> str:
-        return str(self.path / f"{self.name}_{part}.txt")
-
-    def read(
-        self,
-        part: str,
-        dtype: type[np.generic],
-        columns: int | None = None,
-        rows: int | None = None,
-    ) -> NDArray[Any]:
-        if part not in self:
-            raise DataError(f"{self.where(part)}: no such file; a TU set needs it")
-        try:
-            with self._open(self._names[f"{self.name}_{part}.txt"]) as file:
-                table = read_numbers(file, self.where(part), dtype, columns)
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError) as error:
-            raise DataError(f"{self.where(part)}: cannot be read ({error})") from error
-        if rows is not None and len(table) != rows:
-            raise DataError(f"{self.where(part)}: {len(table)} lines, expected {rows}")
-        return table
-
-
-def _features(files: _Files, kind: str, rows: int) -> dict[str, Any]:
+def _features(files: TUFiles, kind: str, rows: int) -> dict[str, Any]:
     """Numeric and categorical features of nodes or edges, where the set has them."""
     found: dict[str, Any] = {}
     if f"{kind}_attributes" in files:
@@ -130,20 +87,33 @@ def _features(files: _Files, kind: str, rows: int) -> dict[str, Any]:
     if f"{kind}_labels" in files:
         labels = files.read(f"{kind}_labels", np.int64, rows=rows)
         starts = labels.min(0)
+        sizes = tuple(int(v) - int(s) + 1 for v, s in zip(labels.max(0), starts, strict=True))
+        _check_spread(labels, sizes, files.where(f"{kind}_labels"))
         labels = labels - starts
         found[f"{kind}_cat"] = torch.from_numpy(labels)
         if kind == "node" and starts.any():
             found["cat_starts"] = tuple(starts.tolist())
-        sizes = tuple(int(v) + 1 for v in labels.max(0))
         found["cat_sizes" if kind == "node" else "edge_cat_sizes"] = sizes
     return found
 
 
-def _check_indicator(owner: NDArray[np.int64], num_graphs: int, where: str) -> None:
-    bad = (owner < 1) | (owner > num_graphs)
-    if bad.any():
-        line = int(bad.argmax())
-        raise DataError(f"{where}:{line + 1}: graph {owner[line]} is not in 1..{num_graphs}")
+def _check_spread(labels: NDArray[np.int64], sizes: tuple[int, ...], where: str) -> None:
+    """A feature is as wide as the labels are far apart, so that they cannot be any numbers."""
+    if sum(sizes) > MOST_CATEGORIES:
+        column = int(np.argmax(sizes))
+        values = labels[:, column]
+        first, last = int(values.min()), int(values.max())
+        line = int((values == (last if abs(last) > abs(first) else first)).argmax()) + 1
+        raise DataError(
+            f"{where}:{line}: labels from {first} to {last} make a feature of {sum(sizes):,} "
+            f"columns, more than {MOST_CATEGORIES:,}; number them from 0 without gaps, or write "
+            "them as attributes"
+        )
+
+
+def _check_indicator(owner: NDArray[np.int64], where: str) -> None:
+    if owner[0] < 1:
+        raise DataError(f"{where}:1: graph {owner[0]} is not a number from 1 on")
     falls = owner[1:] < owner[:-1]
     if falls.any():
         raise DataError(f"{where}:{int(falls.argmax()) + 2}: graph numbers must not fall")
@@ -172,71 +142,3 @@ SOURCES.register("tu")(
         files=".zip, a TU folder",
     )
 )
-
-
-_BLOCK = 1 << 24  # bytes; a set of 360 MB of text is read without ever holding it
-
-
-def read_numbers(
-    file: IO[bytes], where: str, dtype: type[np.generic], columns: int | None = None
-) -> NDArray[np.generic]:
-    """[lines, columns] from comma-separated text; ``columns=None`` takes the first line's count."""
-    blocks: list[NDArray[np.generic]] = []
-    rest, done = b"", 0
-    while block := file.read(_BLOCK):
-        whole, newline, rest = (rest + block).rpartition(b"\n")
-        if newline:
-            blocks.append(_parse(whole, where, dtype, columns, done))
-            columns, done = blocks[-1].shape[1], done + len(blocks[-1])
-    if rest.strip():
-        blocks.append(_parse(rest, where, dtype, columns, done))
-    if not sum(len(b) for b in blocks):
-        raise DataError(f"{where}: the file is empty")
-    return np.concatenate(blocks)
-
-
-def _parse(
-    text: bytes, where: str, dtype: type[np.generic], columns: int | None, done: int
-) -> NDArray[np.generic]:
-    text = text.rstrip()
-    lines = text.count(b"\n") + 1 if text else 0
-    if columns is None:
-        columns = text.partition(b"\n")[0].count(b",") + 1
-    if lines == 0:
-        return np.empty((0, columns), dtype)
-    # Every line break becomes a comma, so the count of commas per line is checked by the total
-    # here and line by line only when the total is wrong.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            kind = np.int64 if issubclass(dtype, np.integer) else np.float64
-            values = np.fromstring(text.replace(b"\n", b","), dtype=kind, sep=",")
-        except (DeprecationWarning, ValueError):
-            _explain(text, where, dtype, columns, done)
-    if len(values) != lines * columns or text.count(b",") != lines * (columns - 1):
-        _explain(text, where, dtype, columns, done)
-    table = values.reshape(lines, columns)
-    if not np.isfinite(table).all():
-        row, column = np.argwhere(~np.isfinite(table))[0]
-        raise DataError(
-            f"{where}:{done + row + 1}: value {column + 1} is {table[row, column]}, not a number"
-        )
-    return table.astype(dtype)
-
-
-def _explain(text: bytes, where: str, dtype: type[np.generic], columns: int, done: int) -> NoReturn:
-    """Finds the first bad line and says what is wrong with it."""
-    whole = issubclass(dtype, np.integer)
-    for number, line in enumerate(io.BytesIO(text), start=done + 1):
-        tokens = line.decode(errors="replace").strip().split(",")
-        if tokens == [""]:
-            raise DataError(f"{where}:{number}: the line is blank")
-        for token in tokens:
-            try:
-                int(token) if whole else float(token)
-            except ValueError:
-                kind = "a whole number" if whole else "a number"
-                raise DataError(f"{where}:{number}: {token.strip()!r} is not {kind}") from None
-        if len(tokens) != columns:
-            raise DataError(f"{where}:{number}: {len(tokens)} values, expected {columns}")
-    raise DataError(f"{where}: cannot be read as lines of {columns} numbers")

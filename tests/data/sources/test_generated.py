@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gmpool.data import generate, generator_names, to_networkx
+from gmpool.data.sources import generated
 from gmpool.errors import MissingPackage, UserError
 
 
@@ -79,17 +80,32 @@ def test_what_a_simple_graph_does_not_have_is_reported(caplog: pytest.LogCapture
     [
         ("rings", {}, r"unknown graph 'rings' \(near to it: ring, .* known: ring, grid and the 1"),
         ("ring", {"m": 3}, "unknown parameter of ring 'm'"),
-        ("ring", {"n": 2}, "ring: n must be a whole number from 3 on, got 2"),
-        ("grid", {"rows": 1.5}, "grid: rows must be a whole number from 1 on, got 1.5"),
+        ("ring", {"n": 2}, "ring: n must be a whole number from 3 to 1,000,000, got 2"),
+        ("grid", {"rows": 1.5}, "grid: rows must be a whole number from 1 to 1,0.*, got 1.5"),
+        ("ring", {"n": 10**12}, "n must be a whole number from 3 to 1,000,000, got 1000000000000"),
+        ("ring", {"n": True}, "got True"),
+        ("grid", {"rows": 10**5, "columns": 10**5}, "columns must be .* from 1 to 10, got 100000"),
+        (
+            "path_graph",
+            {"n": 10**12},
+            "path_graph: n=1000000000000 is too large; at most 1,000,000",
+        ),
+        ("hypercube_graph", {"n": 40}, "cannot be made: it has more than 9 nodes and edges"),
+        ("complete_graph", {"n": 10**6}, "cannot be made: it has more than 9 nodes and edges"),
         ("barabasi_albert_graph", {"n": 5}, "barabasi_albert_graph needs m=…"),
         ("barabasi_albert_graph", {"n": 5, "m": 9}, "cannot be made: .* must have m >= 1"),
         ("nonisomorphic_trees", {"order": 4}, "makes no graph with nodes but: generator"),
         ("empty_graph", {}, "makes no graph with nodes but: Graph with 0 nodes"),
     ],
 )
-def test_mistakes_name_the_way_out(name: str, parameters: dict[str, object], message: str) -> None:
+def test_mistakes_name_the_way_out(
+    name: str, parameters: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "more than 9 nodes" in message:
+        monkeypatch.setattr(generated, "MOST_PARTS", 9)
     with pytest.raises(UserError, match=message):
         generate(name, **parameters)
+    assert nx.Graph.node_attr_dict_factory is nx.Graph.edge_attr_dict_factory is dict
 
 
 def test_ring_and_grid_need_no_networkx(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,14 @@ import pytest
 import torch
 
 from gmpool.data import from_smiles
-from gmpool.data.sources.molecules import ATOM_SIZES, BOND_SIZES
+from gmpool.data.sources.atom_types import AtomTypePacker
+from gmpool.data.sources.molecules import (
+    ATOM_SIZES,
+    BOND_SIZES,
+    MOST_ATOMS,
+    BadSmiles,
+    MoleculePacker,
+)
 from gmpool.errors import DataError, MissingPackage
 
 
@@ -85,3 +92,53 @@ def test_impossible_valences_are_refused_except_where_ogb_has_them() -> None:
     with pytest.raises(DataError, match=r"not a possible molecule 'C\(C\)\(C\)\(C\)\(C\)C'"):
         from_smiles(["CC", "C(C)(C)(C)(C)C"])
     assert from_smiles(["F[B](F)(F)(F)F"]).num_nodes == 6
+
+
+PACKERS = pytest.mark.parametrize("kind", [MoleculePacker, AtomTypePacker])
+
+
+@PACKERS
+@pytest.mark.parametrize(
+    ("smiles", "message"),
+    [
+        ("[#119]", "'#119' is beyond what an atom can have"),
+        ("[#256]", "'#256' is beyond"),  # a byte would make it atom 0
+        ("[CH256]", "'H256' is beyond"),
+        ("[C+200]", r"'\+200' is beyond"),
+        ("C" * 20_000, "20,000 characters and 20,000 atoms, where at most 20,000 and 2,000"),
+        ("C" * (MOST_ATOMS + 1), "2,001 atoms"),
+        ("C1" + "(=O)" * 6_000, "24,002 characters"),
+        ("[C:1]" * 4_001, "4,001 atoms"),
+        ("C\0C", r"cannot parse SMILES 'C\\x00C'"),
+        ("\ud800", r"'\\ud800'"),
+        (".", "cannot parse SMILES '.'"),
+        ("", "the SMILES is empty"),
+        (None, "None is no SMILES"),
+    ],
+)
+def test_what_rdkit_cannot_take_is_a_bad_smiles(
+    kind: type[MoleculePacker], smiles: str, message: str
+) -> None:
+    packer = kind()
+    with pytest.raises(BadSmiles, match=message) as caught:
+        packer.add(smiles)
+    assert len(str(caught.value)) < 500
+    assert packer.smiles == []
+
+
+@PACKERS
+def test_large_molecules_salts_and_unknown_atoms_are_read(kind: type[MoleculePacker]) -> None:
+    packer = kind()
+    for smiles in ("C" * MOST_ATOMS, "[Na+].[Cl-]", "*CC", "[#118]", "[C:1234]"):
+        packer.add(smiles)
+    assert packer.finish("all").validate().sizes.tolist() == [MOST_ATOMS, 2, 3, 1, 1]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, OverflowError, ValueError])
+def test_whatever_rdkit_raises_is_a_bad_smiles(error: type[Exception]) -> None:
+    class Broken(MoleculePacker):
+        def _atom_features(self, molecule: object) -> bytes:
+            raise error("Pre-condition Violation\n\tAtomic number not found\n\tFile: x.h")
+
+    with pytest.raises(BadSmiles, match="molecule 'C': Atomic number not found"):
+        Broken().add("C")

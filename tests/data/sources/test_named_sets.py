@@ -2,19 +2,19 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
-import io
 import logging
 import os
 import shutil
 import sys
-import urllib.error
 import zipfile
 from pathlib import Path
 
 import pytest
+from local_server import serving
 from small_tu import write_tu
 
 from gmpool.data import CATALOGUE, Entry, card, dataset_names, load, random_split, stratified_folds
+from gmpool.data.sources import named_sets
 from gmpool.data.sources.find_file import sha256
 from gmpool.data.sources.named_sets import find_tu_set, load_tu_set
 from gmpool.data.sources.packed_file import FORMAT
@@ -24,9 +24,9 @@ from gmpool.errors import DataError
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **kwargs: object) -> None:
-        raise urllib.error.URLError("no network")
+        raise OSError("no network")
 
-    monkeypatch.setattr("urllib.request.urlopen", refuse)
+    monkeypatch.setattr("requests.get", refuse)
 
 
 @pytest.mark.data
@@ -85,25 +85,22 @@ def test_mutag_comes_with_grakel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_nowhere_is_downloaded(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def answer(url: str, timeout: float) -> io.BytesIO:
-        asked.append(url)
-        return io.BytesIO(b"zip bytes")
-
-    monkeypatch.setattr("urllib.request.urlopen", answer)
-    assert find_tu_set("DD").read_bytes() == b"zip bytes"
-    assert asked == ["https://www.chrsmrrs.com/graphkerneldatasets/DD.zip"]
-    assert find_tu_set("DD") == own_cache / "DD.zip"
-    assert len(asked) == 1
-
-    class Broken(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            raise ConnectionResetError("reset by peer")
-
-    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: Broken())
-    with pytest.raises(DataError, match="reset by peer"):
-        find_tu_set("PROTEINS")
+    assert named_sets.HOME == "https://www.chrsmrrs.com/graphkerneldatasets"
+    new = Entry("tu", "", graphs=1, nodes=1, outputs=1, files={"NEW.zip": "0" * 64})
+    monkeypatch.setitem(CATALOGUE, "NEW", new)
+    files = {"DD.zip": b"zip bytes", "MUTAG.zip": b"x" * (5 << 20), "NEW.zip": b"other"}
+    with serving(files) as (home, asked):
+        monkeypatch.setattr(named_sets, "HOME", home)
+        monkeypatch.setattr(named_sets, "_grakel_mutag", lambda: None)
+        assert find_tu_set("DD").read_bytes() == b"zip bytes"
+        assert find_tu_set("DD") == own_cache / "DD.zip"
+        assert asked == ["/DD.zip"]
+        with pytest.raises(DataError, match=r"MUTAG\.zip: larger than the 4,194,304 bytes"):
+            find_tu_set("MUTAG")
+        with pytest.raises(DataError, match=r"NEW\.zip.* does not match the known hash"):
+            find_tu_set("NEW")
+        with pytest.raises(DataError, match=r"no file PROTEINS\.zip .*404"):
+            find_tu_set("PROTEINS")
     assert os.listdir(own_cache) == ["DD.zip"]
 
 

@@ -8,7 +8,7 @@ from random_graphs import data_lists
 from torch_geometric.data import Data
 
 from gmpool.data import from_networkx, from_pyg, from_smiles, to_networkx
-from gmpool.errors import DataError
+from gmpool.errors import DataError, UserError
 
 
 def test_undirected_edges_go_both_ways() -> None:
@@ -99,3 +99,33 @@ def test_errors() -> None:
         from_networkx([bad], weight=None, node_label="kind", node_categories=["C"])
     with pytest.raises(DataError, match="but max_degree is 0"):
         from_networkx([path]).with_degree_features(0)
+
+
+def test_values_that_cannot_be_used() -> None:
+    path = nx.path_graph(2)
+    with pytest.raises(DataError, match="graph 1: str, not a NetworkX graph"):
+        from_networkx([path, "CCO"])
+    with pytest.raises(UserError, match="unknown without_features 'degre'; did you mean 'degree'"):
+        from_networkx([path], without_features="degre")
+    for weight, problem in ((10**400, "is not a number"), (float("nan"), "value is nan")):
+        heavy = nx.Graph([(0, 1, {"weight": weight})])
+        with pytest.raises(DataError, match=f"graph 1, edge .*{problem}"):
+            from_networkx([path, heavy])
+    for value, problem in (
+        ([1], r"\[1\] cannot be a category"),
+        (float("nan"), "nan cannot be a category"),
+        (1j, "not supported .* give their order as node_categories"),
+    ):
+        odd = nx.path_graph(2)
+        nx.set_node_attributes(odd, {0: value, 1: 2 * value}, "kind")
+        with pytest.raises(DataError, match=problem):
+            from_networkx([odd], node_label="kind")
+    nx.set_node_attributes(path, "C", "kind")
+    with pytest.raises(DataError, match="node_categories names a category twice"):
+        from_networkx([path], node_label="kind", node_categories=["C", "C"])
+    nx.set_node_attributes(path, 10**400, "size")
+    with pytest.raises(DataError, match=r"node 0: size 1000.* is not a number or vector"):
+        from_networkx([path], node_features="size")
+    nx.set_node_attributes(path, 1e39, "size")
+    with pytest.raises(DataError, match="graph 0, node 0, node_float column 0: value is inf"):
+        from_networkx([path], node_features="size")

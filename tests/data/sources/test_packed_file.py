@@ -1,21 +1,27 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from mutated_packed import mutated_packed_file
 from safetensors.torch import load_file, save_file
 from small_sets import classes
 from torch_geometric.data import Data
 
 from gmpool.data import PackedGraphs, from_pyg, from_smiles, load, load_packed, save
+from gmpool.data.sources import packed_file
 from gmpool.data.sources.packed_file import FORMAT, packed_once, read
-from gmpool.data.splits import random_split
+from gmpool.data.splits import Split, random_split
 from gmpool.errors import DataError
+
+PARTS = ("train", "valid", "test")
 
 
 @pytest.fixture
@@ -62,7 +68,9 @@ def test_a_changed_value_is_found(graphs: PackedGraphs, tmp_path: Path) -> None:
         tensors["node_cat"][0, 0] += 1
 
     rewrite(path, change)
-    with pytest.raises(DataError, match=r"set\.safetensors: wrong checksum .* make it again"):
+    with pytest.raises(
+        DataError, match=r"set\.safetensors: damaged .*wrong checksum: .* make it again"
+    ):
         load_packed(path)
     assert load_packed(path, verify=False).num_graphs == 3
 
@@ -84,12 +92,12 @@ def test_files_that_are_something_else(graphs: PackedGraphs, tmp_path: Path) -> 
 
     save(graphs, path)
     rewrite(path, lambda tensors, header: tensors.pop("col"))
-    with pytest.raises(DataError, match="fields are missing or wrong"):
+    with pytest.raises(DataError, match=r"damaged or no packed dataset .*'col'"):
         load_packed(path)
 
     save(graphs, path)
     rewrite(path, lambda tensors, header: tensors.update(other=torch.zeros(1)))
-    with pytest.raises(DataError, match="unknown fields other"):
+    with pytest.raises(DataError, match="unknown fields 'other'"):
         load_packed(path)
 
 
@@ -102,11 +110,86 @@ def test_content_is_checked_even_when_the_checksum_fits(tmp_path: Path) -> None:
         tensors["col"][0] = 9
         meta = json.loads(header["meta"])
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in meta.items()}
-        header["digest"] = PackedGraphs(**values, **tensors).digest
+        digest = PackedGraphs(**values, **tensors).digest
+        header["checksum"] = hashlib.sha256(f"{digest} None".encode()).hexdigest()
 
     rewrite(path, change)
     with pytest.raises(DataError, match="that graph has only 2 nodes"):
         load_packed(path)
+
+
+def test_a_flipped_bit_of_a_split_is_found(graphs: PackedGraphs, tmp_path: Path) -> None:
+    """A graph would move from the test part into training."""
+    path = tmp_path / "set.safetensors"
+    split = Split(torch.tensor([0]), torch.tensor([1]), torch.tensor([2]))
+    save(graphs, path, split)
+
+    def spoil(part: str, ids: torch.Tensor) -> None:
+        rewrite(path, lambda tensors, header: tensors.update({f"split.{part}": ids}))
+
+    spoil("test", torch.tensor([], dtype=torch.int64))
+    with pytest.raises(DataError, match=r"set\.safetensors: damaged .*wrong checksum"):
+        load(path)
+    spoil("test", torch.tensor([1]))
+    with pytest.raises(DataError, match="graph 1 is in the split parts valid and test"):
+        load(path)
+    spoil("test", torch.tensor([3]))
+    with pytest.raises(DataError, match="split part test names graph 3, but there are 3"):
+        load(path)
+    save(graphs, path, split)
+    rewrite(path, lambda tensors, header: [tensors.pop(f"split.{part}") for part in PARTS])
+    with pytest.raises(DataError, match="wrong checksum"):
+        load(path)
+    save(graphs, path, split)
+    rewrite(path, lambda tensors, header: tensors.pop("split.test"))
+    with pytest.raises(DataError, match="a split needs the parts train, valid, test"):
+        load(path)
+    with pytest.raises(DataError, match="graph 0 is in the split parts train and valid"):
+        save(graphs, path, Split(torch.tensor([0]), torch.tensor([0]), torch.tensor([2])))
+
+
+def test_the_format_before_is_read(
+    graphs: PackedGraphs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "set.safetensors"
+    for split in (None, random_split(3)):
+        save(graphs, path, split)
+        old = {"format": "gmpool-packed-2", "digest": graphs.digest}
+        rewrite(path, lambda tensors, header, old=old: header.update(old))
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            back, found = read(path)
+        assert back.digest == graphs.digest
+        assert (found is None) == (split is None)
+        assert ("does not cover the split; save it again" in caplog.text) == (split is not None)
+    rewrite(path, lambda tensors, header: header.update(digest="0" * 64))
+    with pytest.raises(DataError, match="wrong checksum"):
+        read(path)
+
+
+def test_mutated_files_are_read_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes flipped, cut and put in, values of the header exchanged, tensors changed; half of them
+    with a checksum that fits. What is read can be used."""
+    path = tmp_path / "set.safetensors"
+    read_well = refused = 0
+    for seed in range(400):
+        rng = random.Random(seed)
+        mutated_packed_file(rng, path)
+        with monkeypatch.context() as patch:
+            if rng.random() < 0.5:
+                patch.setattr(packed_file, "_check_sum", lambda *_: None)
+            try:
+                data = load(path)
+            except DataError as error:
+                refused += str(error).startswith(f"{path}: ")
+                continue
+        read_well += 1
+        batch = data.graphs.batch(range(len(data.graphs)))
+        assert batch.x.isfinite().all(), seed
+        assert batch.gcn.weight is not None
+        assert batch.edge_index.numel() == 2 * data.graphs.num_edges
+    assert read_well > 10
+    assert refused + read_well == 400, "an error does not name its file"
 
 
 def test_a_failed_write_leaves_nothing(

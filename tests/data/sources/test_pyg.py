@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -51,7 +52,7 @@ def test_integer_features_are_categories() -> None:
     back = to_pyg(graphs, one_hot=False)[0]
     assert back.x.tolist() == data.x.tolist()
     assert back.edge_attr.tolist() == [[0], [1]]
-    wide = from_pyg([data], cat_sizes=[4, 300])
+    wide = from_pyg([data], cat_sizes=np.array([4, 300]))
     assert wide.num_features == 304
     assert wide.node_cat.dtype == torch.int16
     with pytest.raises(DataError, match=r"cat_sizes is \[2, 2\], but the data needs at least"):
@@ -99,9 +100,20 @@ def test_the_task_may_be_given() -> None:
         ),
         (Data(x=torch.ones(2, 1, 1), edge_index=EDGE), "graph 1, field x: expected one or two dim"),
         (Data(x=torch.ones(2, 1) / 0, edge_index=EDGE), "graph 1, node 0, node_float column 0"),
+        (
+            Data(x=torch.full((2, 1), 1e39, dtype=torch.float64), edge_index=EDGE),
+            "graph 1, node 0, node_float",
+        ),
+        (Data(x=torch.ones(2, 1) * 1j, edge_index=EDGE), "graph 1, field x: expected a dense tens"),
+        (Data(x=torch.ones(2, 1).to_sparse(), edge_index=EDGE), "graph 1, field x: expected a den"),
+        (Data(x=[[1.0]] * 2, edge_index=EDGE), r"graph 1, field x: expected .* \(got list\)"),
+        (Data(x=torch.ones(2, 1), edge_index=EDGE.tolist()), r"field edge_index: .* \(got list\)"),
+        (Data(x=torch.ones(2, 1), edge_index=EDGE.bool()), r"field edge_index: .*torch\.bool"),
+        (Data(num_nodes=-1), "graph 1, field num_nodes: -1 is no count of nodes"),
+        ("CCO", "graph 1: str, not a torch_geometric Data"),
     ],
 )
-def test_errors_name_graph_and_field(second: Data, message: str) -> None:
+def test_errors_name_graph_and_field(second: object, message: str) -> None:
     first = Data(x=torch.ones(2, 1), edge_index=EDGE)
     with pytest.raises(DataError, match=message):
         from_pyg([first, second])
@@ -121,5 +133,37 @@ def test_errors_in_labels() -> None:
         from_pyg([])
     with pytest.raises(DataError, match="graph 0, field x: neither x nor num_nodes"):
         from_pyg([Data()])
-    with pytest.raises(DataError, match="categories must not be negative"):
-        from_pyg([Data(x=torch.tensor([[-1]]))])
+    with pytest.raises(DataError, match="graph 1, field y: str is no number or tensor"):
+        from_pyg([one(1), one("yes")])
+    with pytest.raises(DataError, match="graph 0, field y: expected numbers"):
+        from_pyg([one(torch.ones(0))])
+    with pytest.raises(DataError, match="graph 1, y0: label inf is not finite"):
+        from_pyg([one(0.5), one(float("inf"))])
+    with pytest.raises(DataError, match="2 task names for 1 labels of a graph"):
+        from_pyg([one(0.5)], task_names=["a", "b"])
+
+
+def test_numbers_that_would_take_all_memory() -> None:
+    with pytest.raises(DataError, match=r"1e\+12 nodes, more than the 100,000,000 that a set can"):
+        from_pyg([Data(num_nodes=10**12)])
+    with pytest.raises(DataError, match=r"node_cat makes 1,000,000,000,001 columns of 0 and 1"):
+        from_pyg([Data(x=torch.tensor([[10**12]]))])
+    with pytest.raises(
+        DataError, match="graph 1, field y: class 1000000000000; number the classes"
+    ):
+        from_pyg([Data(x=torch.ones(1, 1), y=y) for y in (0, 10**12)])
+
+
+def test_negative_categories_name_their_graph() -> None:
+    data = [Data(x=torch.tensor([[1], [0]])), Data(x=torch.tensor([[2], [-1]]))]
+    with pytest.raises(DataError, match="graph 1, field x: categories must not be negative"):
+        from_pyg(data)
+    data = [
+        Data(x=torch.ones(2, 1), edge_index=EDGE, edge_attr=torch.tensor([0, v])) for v in (1, -3)
+    ]
+    with pytest.raises(DataError, match=r"graph 1, field edge_attr: .* negative \(got -3\)"):
+        from_pyg(data)
+    data[1].edge_attr, data[1].edge_weight = torch.tensor([0, 1]), torch.ones(2, 2)
+    data[0].edge_weight = torch.ones(2)
+    with pytest.raises(DataError, match="graph 1, field edge_weight: 2 columns, expected 1"):
+        from_pyg(data)

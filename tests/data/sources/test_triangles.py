@@ -51,3 +51,16 @@ def test_damaged_triangles(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(DataError, match=r"text\.npz: not a readable file of packed triangles"):
         read_triangles(tmp_path / "text.npz", "T")
+    for changed in (
+        {"y": np.array([0, -1])},
+        {"y": np.array([0, 10**12])},
+        {"y": np.array([0])},
+        {"num_nodes": np.array([3, -2])},
+        {"num_nodes": np.array([2**62, 2])},
+        {"num_nodes": np.array([[3, 2]])},
+        {"num_nodes": np.array(["a", "b"])},
+        {"adj_bits": bits.astype(np.int64)},
+    ):
+        np.savez(tmp_path / "bad.npz", **(good | {"adj_bits": bits} | changed))
+        with pytest.raises(DataError, match=r"bad\.npz: "):
+            read_triangles(tmp_path / "bad.npz", "T")

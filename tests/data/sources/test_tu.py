@@ -1,19 +1,16 @@
 from __future__ import annotations
 
-import io
+import os
 import shutil
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch_geometric.datasets import TUDataset
 from torch_geometric.utils import degree, one_hot
 
 from gmpool.data import CATALOGUE, read_tu
-from gmpool.data.sources import tu
-from gmpool.data.sources.tu import read_numbers
 from gmpool.errors import DataError
 
 TINY = {
@@ -80,9 +77,22 @@ def test_zip_with_lzma_and_windows_line_ends(tmp_path: Path) -> None:
         ("A", "0, 2\n", r"TINY_A\.txt:1: edge 0, 2 names a missing node"),
         ("A", "1, 2\n2, 3\n", r"TINY_A\.txt:2: edge between graph 1 and graph 2"),
         ("graph_indicator", "1\n2\n1\n2\n", r"graph_indicator\.txt:3: graph numbers must not fall"),
-        ("graph_indicator", "1\n1\n2\n3\n", r"indicator\.txt:4: graph 3 is not in 1\.\.2"),
+        ("graph_indicator", "1\n1\n2\n3\n", r"_labels\.txt: 2 labels, but the last graph .* is 3;"),
+        ("graph_indicator", "0\n1\n2\n2\n", r"indicator\.txt:1: graph 0 is not a number from 1"),
+        ("graph_indicator", "1, 1\n" * 4, r"graph_indicator\.txt:1: 2 values, expected 1"),
+        ("graph_labels", "7, 1\n-1, 1\n", r"graph_labels\.txt:1: 2 values, expected 1"),
+        ("graph_labels", "7\n-1\n-1\n", r"labels\.txt: 3 labels, but the last graph .* is 2;"),
+        ("A", "4294967298, 1\n", r"A\.txt:1: '4294967298' is beyond the range of int32"),
+        ("A", "1, 2\n3\n4, 3, 4\n", r"A\.txt:2: 1 values, expected 2"),
+        ("node_attributes", "1\n1\n1e39\n1\n", r"txt:3: '1e39' is beyond the range of float32"),
+        ("node_labels", "5\n6\n100000000\n8\n", r"labels\.txt:3: labels from 5 to 100000000 make"),
+        ("node_labels", "-9223372036854775806\n0\n9223372036854775806\n0\n", "without gaps"),
         ("node_labels", "5\n6\n", r"node_labels\.txt: 2 lines, expected 4"),
-        ("node_attributes", "1, 2\n1, nan\n1, 2\n1, 2\n", r"attributes\.txt:2: value 2 is nan"),
+        (
+            "node_attributes",
+            "1, 2\n1, nan\n1, 2\n1, 2\n",
+            r"txt:2: 'nan' is not a finite number",
+        ),
         ("node_attributes", "1, 2\n1\n1, 2\n1, 2\n", r"attributes\.txt:2: 1 values, expected 2"),
         ("graph_labels", "1\nyes\n", r"graph_labels\.txt:2: 'yes' is not a whole number"),
     ],
@@ -95,7 +105,7 @@ def test_errors_name_file_and_line(tmp_path: Path, part: str, text: str, message
 def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_tiny(tmp_path)
     want = read_tu(folder).digest
-    monkeypatch.setattr("gmpool.data.sources.tu._BLOCK", 7)
+    monkeypatch.setattr("gmpool.data.sources.number_lines._BLOCK", 7)
     assert read_tu(folder).digest == want
     with pytest.raises(DataError, match=r"TINY_A\.txt:4: 'x' is not"):
         read_tu(write_tiny(tmp_path, A="1, 2\n2, 1\n1, 2\n2, x\n3, 4\n"))
@@ -112,6 +122,31 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.zip").write_text("no zip")
     with pytest.raises(DataError, match="not a readable zip file"):
         read_tu(tmp_path / "bad.zip")
+
+
+def test_graphs_without_nodes_may_lie_between_others(tmp_path: Path) -> None:
+    changed = {"graph_indicator": "1\n1\n3\n3\n", "graph_labels": "7\n-1\n7\n"}
+    graphs = read_tu(write_tiny(tmp_path, **changed))
+    assert graphs.sizes.tolist() == [2, 0, 2]
+    assert graphs.y.tolist() == [1, 0, 1]
+    with pytest.raises(DataError, match=r"indicator\.txt:3: graph 1000000000000, but the set has"):
+        read_tu(
+            write_tiny(tmp_path, graph_indicator="1\n1\n1000000000000\n1000000000000\n"),
+            labelled=False,
+        )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    folder = write_tiny(tmp_path / "set", leave_out=("node_labels", "graph_labels"))
+    os.mkfifo(folder / "TINY_node_labels.txt")
+    (folder / "TINY_graph_labels.txt").mkdir()
+    with pytest.raises(DataError, match=r"TINY_graph_labels\.txt: no such file"):
+        read_tu(folder)
+    assert read_tu(folder, labelled=False).cat_sizes == ()
+    os.mkfifo(tmp_path / "pipe.zip")
+    with pytest.raises(DataError, match="no such file or folder"):
+        read_tu(tmp_path / "pipe.zip")
 
 
 @pytest.mark.data
@@ -138,24 +173,3 @@ def test_same_graphs_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
     else:
         assert torch.equal(data.x, batch.x)
     assert graphs.symmetric
-
-
-@pytest.mark.parametrize("block", [1, 7, 1 << 24])
-def test_blocks_do_not_matter(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tu, "_BLOCK", block)
-    text = b"1, 2\n30, -4\r\n5,6\n"
-    found = read_numbers(io.BytesIO(text), "here", np.int32)
-    assert found.dtype == np.int32
-    assert found.tolist() == [[1, 2], [30, -4], [5, 6]]
-    last = read_numbers(io.BytesIO(b"0.5\n1e3"), "here", np.float32, columns=1)
-    assert last.tolist() == [[0.5], [1000.0]]
-    with pytest.raises(DataError, match="here:3: 'x' is not a whole number"):
-        read_numbers(io.BytesIO(b"1\n2\nx\n"), "here", np.int64)
-    with pytest.raises(DataError, match="here:2: 1 values, expected 2"):
-        read_numbers(io.BytesIO(b"1, 2\n3\n4, 5\n"), "here", np.int64)
-
-
-@pytest.mark.parametrize("text", [b"", b"\n", b"  \n\n"])
-def test_an_empty_file(text: bytes) -> None:
-    with pytest.raises(DataError, match="here: the file is empty"):
-        read_numbers(io.BytesIO(text), "here", np.int64)
