@@ -16,6 +16,7 @@ from gmpool.graph import AnyEdges, Columns, Segments, plain
 from gmpool.graph.matrices import BitMatrix, SparseMatrix
 from gmpool.nn.conv import ConvFactory, GCNConv, LinearConv, is_linear, make_conv
 from gmpool.nn.keeps_options import KeepsOptions
+from gmpool.nn.no_influence import without_influence
 from gmpool.ops.add_bias import affine
 from gmpool.ops.grouped import collect
 from gmpool.ops.matrix import Matrix
@@ -133,7 +134,8 @@ class SeedAttention(MultiHeadAttention):
         assert is_linear(key)
         assert is_linear(value)
         H, gcn = self.num_heads, _not_yet_applied(key, x, edges)
-        if q.shape[0] == 1 and self.softmax == "seeds":
+        is_constant = q.shape[0] == 1 and self.softmax == "seeds"
+        if is_constant:
             blocks = _propagated(key, x, edges)
             pooled, mass, a = one_seed(blocks, segments, H, want_a=want_a)
         else:
@@ -155,8 +157,12 @@ class SeedAttention(MultiHeadAttention):
         w_value = value.weight.unflatten(0, (H, -1)).transpose(1, 2)  # [H, D_in, d]
         widths = [part.shape[3] for part in pooled]
         for part, w in zip(pooled, _split(w_value, widths), strict=True):
-            out = torch.baddbmm(out, part.flatten(1, 2), w)
-        return out.unflatten(1, (B, K)), a
+            out = _plus_product(out, part.flatten(1, 2), w)
+        out = out.unflatten(1, (B, K))
+        if is_constant and torch.is_grad_enabled():
+            unread = (key.weight, key.bias, self.to_query.weight, self.to_query.bias)
+            out = without_influence(out, *unread)
+        return out, a
 
     def _is_small(self, slots: int, x: Tensor | Columns) -> bool:
         """Whether a GPU would start kernels for longer than they run: making Z takes fewer."""
@@ -209,6 +215,15 @@ def _propagated(conv: LinearConv, x: Tensor | Columns, edges: AnyEdges) -> list[
     """The rows that keys and values are linear in, as columns of [N, D_in]."""
     z = conv.shared_propagation(x, edges)
     return z if isinstance(z, list) else [z]
+
+
+def _plus_product(out: Tensor, rows: Tensor, w: Tensor) -> Tensor:
+    """out + rows w of each head. out [H, n, d], rows [H, n, D], w [H, D, d]"""
+    if not torch.compiler.is_compiling():
+        return torch.baddbmm(out, rows, w)
+    # Inductor asks whether a batch of products has one row, which it cannot know of graphs that
+    # are counted on the way.
+    return torch.stack([torch.addmm(*head) for head in zip(out, rows, w, strict=True)])
 
 
 def _split(weight: Tensor, widths: list[int]) -> Sequence[Tensor]:

@@ -64,6 +64,11 @@ def _shifted(h: Tensor, by: int) -> Tensor:
     return (h >> by) & (2 ** (64 - by) - 1)
 
 
+def check_dropout(rate: float) -> None:
+    if not 0 <= rate < 1:
+        raise UserError(f"dropout must lie in [0, 1), got {rate}")
+
+
 class Dropout(Clocked):
     """Each number becomes 0 with probability `rate`, and is divided by 1 − rate otherwise.
 
@@ -74,8 +79,7 @@ class Dropout(Clocked):
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        if not 0 <= rate < 1:
-            raise UserError(f"dropout must lie in [0, 1), got {rate}")
+        check_dropout(rate)
         self.register_buffer("rate", torch.tensor(float(rate)), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Protocol, TypeGuard, cast
 import torch
 from torch import Tensor, nn
 
-from gmpool.errors import UserError, WrongType, unknown
+from gmpool.errors import WrongType, unknown
 from gmpool.graph import AnyEdges, Columns, OneHot, plain
-from gmpool.graph.reads import KINDS, reads_of
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.add_bias import add_bias, affine
@@ -150,17 +149,6 @@ def make_conv(conv: str | ConvFactory | None, in_dim: int, out_dim: int) -> nn.M
     if conv not in CONVS:
         raise unknown("convolution", conv, [str(name) for name in CONVS])
     return CONVS[conv](in_dim, out_dim)
-
-
-def refuse_unread(module: nn.Module, edge_attr: Tensor | None) -> None:
-    """Raises for an edge_attr that no part of the module reads."""
-    if edge_attr is None or reads_of(module) & {"edge_attr", *KINDS}:
-        return
-    raise UserError(
-        f"nothing in {type(module).__name__} reads edge_attr: leave it out, give numbers per edge "
-        f"as edge_weight, or use a convolution that reads it, by a factory such as "
-        f"conv=lambda a, b: GINEConv(...)"
-    )
 
 
 def activated(conv: nn.Module, x: Tensor | OneHot, edges: AnyEdges) -> Tensor:

@@ -10,13 +10,15 @@ import torch
 from torch import nn
 
 from gmpool.errors import UserError
+from gmpool.options import check_type
 
 
 class KeepsOptions(nn.Module):
     """A module that knows the arguments of its constructor, shows them, and can begin again.
 
     Every argument is an attribute of its name, unchanged, unless the constructor made a part of
-    that name, as the `blocks` of a GraphMultisetTransformer: `options` has all of them.
+    that name, as the `blocks` of a GraphMultisetTransformer: `options` has all of them. Numbers,
+    words and truths must be what the signature says.
     """
 
     _given: tuple[tuple[Any, ...], dict[str, Any]]
@@ -55,9 +57,12 @@ class KeepsOptions(nn.Module):
 
 def _recording(init: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(init)
+    hints = {p.name: _written(p.annotation) for p in signature.parameters.values()}
 
     @functools.wraps(init)
     def recording(self: KeepsOptions, *args: Any, **kwargs: Any) -> None:
+        for name, value in chain(zip(hints, (self, *args), strict=False), kwargs.items()):
+            check_type(hints.get(name, ""), name, value)  # too much or too little Python says
         init(self, *args, **kwargs)
         self._given = (args, kwargs)  # of the outermost class: its constructor ends last
         for name, value in list(_by_name(signature, (self, *args), kwargs).items())[1:]:
@@ -65,6 +70,10 @@ def _recording(init: Callable[..., None]) -> Callable[..., None]:
                 setattr(self, name, value)
 
     return recording
+
+
+def _written(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def _by_name(

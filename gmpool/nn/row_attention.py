@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.nn.attention import Attended, MultiHeadAttention
+from gmpool.ops import onnx_forms
 from gmpool.ops.add_bias import affine
-from gmpool.ops.row_ids import inverse
+from gmpool.ops.row_ids import inverse, row_ids
 from gmpool.ops.segment import Segments, segment_softmax
 from gmpool.ops.sparse import Pattern, sddmm, spmm
 
@@ -41,6 +42,8 @@ class RowAttention(MultiHeadAttention):
 
     def _ragged(self, q: Tensor, k: Tensor, v: Tensor, segments: Segments) -> Tensor:
         """All pairs within each graph, as the entries of a sparse matrix: Σ n_g² of them."""
+        if onnx_forms.are_wanted():
+            return onnx_forms.row_attention(self.factor * q, k, v, segments.batch, self.softmax)
         pairs = complete_graphs(segments)
         assert pairs.to_t is not None
         # A softmax over a query's keys runs along rows; over a key's queries along columns.
@@ -66,8 +69,8 @@ def complete_graphs(segments: Segments) -> Pattern:
     """
     n = segments.counts.index_select(0, segments.batch)  # [N] row lengths
     rowptr = torch.cat([n.new_zeros(1), n.cumsum(0)])
-    E = int(rowptr[-1])
-    row = torch.repeat_interleave(torch.arange(n.shape[0], device=n.device), n, output_size=E)
+    E: Any = rowptr[-1].item()
+    row = row_ids(rowptr, E)
     start = segments.ptr.index_select(0, segments.batch)  # [N] first place of the row's graph
     within = torch.arange(E, device=n.device) - rowptr.index_select(0, row)
     col = segments.order.index_select(0, start.index_select(0, row) + within)

@@ -36,9 +36,15 @@ def _neighbour_max(x: Tensor, rowptr: Tensor, col: Tensor) -> tuple[Tensor, Tens
     if col.numel() == 0 or D == 0:
         return x.new_zeros(M, D), torch.zeros(M, D, dtype=torch.long, device=x.device)
     table = wide(x).contiguous()
-    if table.dtype == torch.float32 and not x.is_cuda and N < 2**SPARE_BITS:
+    narrow = table.dtype == torch.float32 and N < 2**SPARE_BITS
+    finite = x.is_cuda or bool(table.sum().isfinite())  # a sum may overflow: then slower, and right
+    if narrow and finite and not x.is_cuda:
         who = _who_packed(table, rowptr, col)
     else:
+        if not finite:
+            # What is no number is the largest, and bags pass over it.
+            most = torch.finfo(table.dtype).max
+            table = table.nan_to_num(nan=float("inf"), posinf=most, neginf=-most)
         # embedding_bag(weight, indices, offsets, scale_grad, mode=max, sparse, weights, last)
         bag = torch.embedding_bag(table, col, rowptr.to(col.dtype), False, 2, False, None, True)
         who = bag[3].long()
@@ -48,7 +54,7 @@ def _neighbour_max(x: Tensor, rowptr: Tensor, col: Tensor) -> tuple[Tensor, Tens
 def _who_packed(table: Tensor, rowptr: Tensor, col: Tensor) -> Tensor:
     """The sparse product with maxima for sums is vectorised as long as it need not say which node
     has the maximum. So the number of the node goes into bits of a double that a float leaves free:
-    they decide among equal values only."""
+    they decide among equal values only. Of an infinite number they would make none."""
     (N, _), E = table.shape, col.shape[0]
     node = torch.arange(N, device=table.device)[:, None]
     packed = (table.double().view(torch.int64) | node).view(torch.float64)

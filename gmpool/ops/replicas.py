@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from gmpool.errors import UserError
+
 _made: WeakIdKeyDictionary = WeakIdKeyDictionary()
 """Of each index tensor its version, and what was made of it, by how it was made."""
 
@@ -68,4 +70,10 @@ def union_index(R: int, dims: Any, N: int, B: int, index: Any) -> tuple[Tensor, 
 
 def _moved_up(ids: Tensor, step: int) -> Tensor:
     """ids [R, n], row r moved up by r·step."""
+    most = torch.iinfo(ids.dtype).max
+    if ids.shape[0] * step > most + 1:
+        raise UserError(
+            f"{ids.shape[0]} runs with {step} rows each are more than {most}, the most that one "
+            f"program can number; stack fewer with --replicas"
+        )
     return ids + step * torch.arange(ids.shape[0], device=ids.device, dtype=ids.dtype)[:, None]

@@ -5,12 +5,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops import onnx_forms
 from gmpool.ops.replicas import lead, union_ptr
 
 
 def stable_order(rows: Tensor, num_rows: int) -> Tensor:
     """argsort of numbers below num_rows, in half the time where 32 bits hold them. An exported
     program, which may know no bound, takes them as they are."""
+    if onnx_forms.are_wanted():
+        return onnx_forms.sorting(rows)
     short = not torch.compiler.is_compiling() and num_rows < 2**31
     return torch.argsort(rows.int() if short else rows, stable=True)
 
@@ -24,7 +27,8 @@ def inverse(permutation: Tensor) -> Tensor:
 
 def row_ids(rowptr: Tensor, num_entries: int) -> Tensor:
     """Row i rowptr[i+1] - rowptr[i] times. [M+1] -> [num_entries]"""
-    return _row_ids(rowptr, num_entries)
+    ids = onnx_forms.row_ids if onnx_forms.are_wanted() else _row_ids
+    return ids(rowptr, num_entries)
 
 
 @torch.library.custom_op("gmpool::row_ids", mutates_args=())

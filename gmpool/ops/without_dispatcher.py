@@ -17,11 +17,13 @@ def without_dispatcher(
     kernel: Callable[..., Any],
     save: Callable[[Any, tuple[Any, ...], Any], None],
     backward: Callable[..., Any],
+    onnx_form: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """The operator, called as a function of tensors where no transform looks on.
 
     operator: the custom operator of the same kernel, with `save` and `backward` registered: it
-    serves every other case. The first argument decides, and is a tensor.
+    serves every other case but an export to ONNX, which knows no operators of ours (`onnx_form`).
+    The first argument decides, and is a tensor.
     """
 
     def forward(ctx: Any, *args: Any) -> Any:
@@ -35,7 +37,8 @@ def without_dispatcher(
 
     def call(*args: Any) -> Any:
         if not only_values(args[0]):
-            return operator(*args)
+            plainly = onnx_form if torch.onnx.is_in_onnx_export() else None
+            return (plainly or operator)(*args)
         return form.apply(*args) if torch.is_grad_enabled() else kernel(*args)
 
     return call

@@ -15,11 +15,13 @@ from gmpool.graph import AnyEdges, DerivedEdges, Segments
 from gmpool.graph.cluster_product import cluster_product, rows_of
 from gmpool.graph.matrices import SparseMatrix
 from gmpool.graph.neighbourhoods import with_loops
+from gmpool.nn.clock import check_dropout
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.neighbour_max import neighbour_max
 from gmpool.ops.selection import best_of_each
 from gmpool.ops.sparse import Pattern, spmm
-from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, check_ratio
+from gmpool.options import between
+from gmpool.pool.method import METHODS, MOST_WEIGHT, GraphSizes, Method, Pooled, check_ratio
 
 
 @METHODS.register("asap")
@@ -49,6 +51,8 @@ class ASAPool(Method):
     ) -> None:
         super().__init__()
         check_ratio(ratio)
+        check_dropout(dropout)
+        between(0, MOST_WEIGHT, negative_slope=negative_slope)
         self.ratio, self.out_dim = ratio, in_dim
         self.negative_slope, self.add_self_loops = negative_slope, add_self_loops
         self.query = nn.Linear(in_dim, in_dim)  # W
@@ -80,10 +84,10 @@ class ASAPool(Method):
     def shares(self, x: Tensor, neighbours: Pattern) -> Tensor:
         """α of each entry (i, j): how much of node j is in the cluster around i. [E]"""
         top = neighbour_max(neighbours, x)  # [N, D]
-        of_query, of_node = self.attention.weight.view(2, -1)
+        of_query, of_node = self.attention.weight.to(x.dtype).view(2, -1)
         # w · W m' needs no W m' [N, D]: (wᵀ W) m' is the same.
-        query = top @ (of_query @ self.query.weight)
-        constant = of_query @ self.query.bias + self.attention.bias
+        query = top @ (of_query @ self.query.weight.to(x.dtype))
+        constant = of_query @ self.query.bias.to(x.dtype) + self.attention.bias.to(x.dtype)
         score = sum_of_ends(neighbours, query + constant, x @ of_node)
         score = nn.functional.leaky_relu(score, self.negative_slope)
         return row_softmax(neighbours, score)
@@ -91,7 +95,7 @@ class ASAPool(Method):
     def fitness(self, clusters: Tensor, looped: SparseMatrix) -> Tensor:
         """What φ is the sigmoid of: LEConv, which sees whether a cluster stands out. [N]"""
         weight = torch.cat([self.fit_own.weight, self.fit_here.weight, self.fit_there.weight])
-        own, here, there = (clusters @ weight.t()).unbind(1)
+        own, here, there = (clusters @ weight.to(clusters.dtype).t()).unbind(1)
         there = there + self.fit_there.bias
         degree, around = looped.matmul(torch.stack([torch.ones_like(there), there], 1)).unbind(1)
         return own + self.fit_own.bias + degree * here - around

@@ -11,14 +11,16 @@ import torch
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph import AnyEdges, Columns, Edges, Segments, plain
+from gmpool.graph import AnyEdges, Columns, Segments, plain
 from gmpool.nn.attention import Attended, SeedAttention
 from gmpool.nn.clock import Dropout
-from gmpool.nn.conv import ConvFactory, refuse_unread
+from gmpool.nn.conv import ConvFactory, IdentityConv
+from gmpool.nn.inputs import check_rows, ragged
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.row_attention import RowAttention
 from gmpool.ops.add_bias import affine
-from gmpool.pool.method import Pooled
+from gmpool.options import between
+from gmpool.pool.method import MOST_ROWS, Pooled
 
 RESIDUALS = ("projected", "query")
 
@@ -82,8 +84,7 @@ class GMPool(KeepsOptions):
         out_projection: bool = False,
     ) -> None:
         super().__init__()
-        if num_seeds < 1:
-            raise UserError(f"num_seeds must be at least 1, got {num_seeds}")
+        between(1, MOST_ROWS, num_seeds=num_seeds)
         self.seeds = nn.Parameter(torch.empty(num_seeds, dim))
         nn.init.xavier_uniform_(self.seeds)
         self.attention = SeedAttention(
@@ -110,9 +111,9 @@ class GMPool(KeepsOptions):
         return_assignment: bool = False,
     ) -> Pooled:
         """x [N, D], edge_index [2, E], batch [N] -> Pooled with x [B, K, D]"""
-        refuse_unread(self, edge_attr)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
+        given = (x, edge_index, batch, batch_size, edge_weight, edge_attr)
+        on_graph = not isinstance(self.attention.to_key, IdentityConv)
+        edges, segments = ragged(self, *given, edges_count=on_graph)
         attended = self.attention(self.seeds, x, edges, segments, want_attention=return_assignment)
         out = self.after(self.seeds, attended)
         if not return_assignment:
@@ -171,9 +172,10 @@ class SelfAtt(KeepsOptions):
         *,
         batch_size: int | None = None,
     ) -> Tensor:
-        x = plain(x)
-        if x.dim() == 3:
+        if isinstance(x, Tensor) and x.dim() == 3:
             rows, K = x.flatten(0, 1), x.shape[1]
             return self.after(rows, self.attention(rows, K)).unflatten(0, (-1, K))
+        check_rows(self, x)
+        x = plain(x)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
         return self.after(x, self.attention(x, segments))

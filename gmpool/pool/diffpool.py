@@ -8,6 +8,7 @@ Nothing of size n × n is made: ‖A − S Sᵀ‖² = ‖A‖² − 2 Σ_ij A_i
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from gmpool.graph.coarse_edges import CoarseEdges
@@ -15,7 +16,8 @@ from gmpool.graph.edges import AnyEdges
 from gmpool.nn.conv import GCNConv
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_mean, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
+from gmpool.options import between
+from gmpool.pool.method import METHODS, MOST_WEIGHT, GraphSizes, Method, Pooled, rows_wanted
 
 
 @METHODS.register("diffpool")
@@ -44,7 +46,8 @@ class DiffPool(Method):
         entropy_weight: float = 1.0,
     ) -> None:
         super().__init__()
-        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio)
+        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio, option="num_clusters")
+        between(0, MOST_WEIGHT, link_weight=link_weight, entropy_weight=entropy_weight)
         self.link_weight, self.entropy_weight = link_weight, entropy_weight
         self.out_dim = in_dim
         self.assign = GCNConv(in_dim, self.rows_per_graph)
@@ -82,4 +85,4 @@ def entropy_loss(log_s: Tensor, segments: Segments) -> Tensor:
 
 def root(x: Tensor) -> Tensor:
     """√x with a gradient of 0 where rounding has left nothing of x."""
-    return x.clamp(min=1e-12).sqrt()
+    return x.clamp(min=max(1e-12, torch.finfo(x.dtype).tiny)).sqrt()

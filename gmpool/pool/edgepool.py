@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from gmpool.errors import unknown
 from gmpool.graph.edges import AnyEdges, DerivedEdges
 from gmpool.graph.merged import image
+from gmpool.nn.clock import check_dropout
 from gmpool.ops.edge_scores import row_softmax, sum_of_ends
 from gmpool.ops.matching import contract
 from gmpool.ops.segment import Segments, segment_sum
@@ -49,6 +50,7 @@ class EdgePool(Method):
         super().__init__()
         if score not in SCORES:
             raise unknown("score", score, list(SCORES))
+        check_dropout(dropout)
         self.score, self.dropout, self.out_dim = score, dropout, in_dim
         self.raw = nn.Linear(2 * in_dim, 1)
         self.drop = nn.Dropout(dropout)
@@ -77,7 +79,7 @@ class EdgePool(Method):
 
     def scores(self, x: Tensor, pattern: Pattern) -> tuple[Tensor, Tensor]:
         """s and r of each entry (target, source) of the pattern, both [E]"""
-        w_source, w_target = self.raw.weight.view(2, -1)
+        w_source, w_target = self.raw.weight.to(x.dtype).view(2, -1)
         there, here = (x @ torch.stack([w_source, w_target], dim=1)).unbind(1)  # both [N]
         here = here + self.raw.bias
         raw = self.drop(sum_of_ends(pattern, here, there))

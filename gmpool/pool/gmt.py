@@ -13,8 +13,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph import AnyEdges, Columns, Edges, Segments, plain
-from gmpool.nn.conv import ConvFactory, refuse_unread
+from gmpool.graph import AnyEdges, Columns, Segments, plain
+from gmpool.nn.conv import ConvFactory
+from gmpool.nn.inputs import ragged
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.pool.blocks import GMPool, SelfAtt
 from gmpool.pool.method import GraphSizes, Pooled
@@ -140,7 +141,7 @@ class GraphMultisetTransformer(KeepsOptions):
         names = blocks.split("-")
         for name in names:
             if name not in BLOCKS:
-                raise unknown("block", name, BLOCKS)
+                raise unknown("block in blocks", name, BLOCKS)
         if names[-1] == "SelfAtt":
             raise UserError(f"blocks must end in a GMPool so that one row is left, got {blocks!r}")
         if later_adjacency not in LATER_ADJACENCIES:
@@ -162,9 +163,7 @@ class GraphMultisetTransformer(KeepsOptions):
         edge_attr: Tensor | None = None,
     ) -> Tensor:
         """x [N, in_dim], edge_index [2, E], batch [N] -> [B, hidden_dim]"""
-        refuse_unread(self, edge_attr)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
+        edges, segments = ragged(self, x, edge_index, batch, batch_size, edge_weight, edge_attr)
         rows: Tensor | Columns = x  # [N, D] while ragged, [B, K, D] from the first pooling on
         last = len(self.blocks) - 1
         for i, block in enumerate(self.blocks):
@@ -193,9 +192,7 @@ class GraphMultisetTransformer(KeepsOptions):
         edge_attr: Tensor | None = None,
     ) -> Pooled:
         """What the first pooling does: its K rows per graph, and the assignment C [N, K]."""
-        refuse_unread(self, edge_attr)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
+        edges, segments = ragged(self, x, edge_index, batch, batch_size, edge_weight, edge_attr)
         for block in self.blocks:
             if isinstance(block, GMPool):
                 return block(x, edges, segments, return_assignment=True)

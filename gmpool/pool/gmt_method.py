@@ -71,7 +71,7 @@ class GMTMethod(Method):
             preset,
             in_dim,
             hidden_dim,
-            num_seeds=rows_wanted(None, sizes, ratio) if num_seeds is None else num_seeds,
+            num_seeds=rows_wanted(num_seeds, sizes, ratio, option="num_seeds"),
             ratio=ratio,
             num_heads=num_heads,
             conv=conv,

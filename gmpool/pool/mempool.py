@@ -12,7 +12,16 @@ from gmpool.graph.edges import AnyEdges
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_gather, segment_mean, segment_sum
-from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
+from gmpool.options import between
+from gmpool.pool.method import (
+    METHODS,
+    MOST_ROUNDS,
+    MOST_WEIGHT,
+    GraphSizes,
+    Method,
+    Pooled,
+    rows_wanted,
+)
 
 
 class MemoryLayer(KeepsOptions):
@@ -70,7 +79,10 @@ class MemPool(Method):
         kl_weight: float = 0.1,
     ) -> None:
         super().__init__()
-        self.rows_per_graph = rows_wanted(num_keys, sizes, ratio)
+        self.rows_per_graph = rows_wanted(num_keys, sizes, ratio, option="num_keys")
+        between(1, MOST_ROUNDS, heads=heads)
+        between(0, MOST_WEIGHT, kl_weight=kl_weight)
+        between(1e-6, MOST_WEIGHT, tau=tau)
         self.kl_weight, self.out_dim = kl_weight, hidden_dim
         self.first = MemoryLayer(in_dim, hidden_dim, self.rows_per_graph, heads, tau)
         self.last = MemoryLayer(hidden_dim, hidden_dim, 1, heads, tau)

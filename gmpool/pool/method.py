@@ -21,9 +21,10 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from gmpool.errors import UserError, unknown
-from gmpool.graph import AnyEdges, Columns, Edges, Segments, plain
-from gmpool.nn.conv import refuse_unread
+from gmpool.graph import AnyEdges, Columns, Segments, plain
+from gmpool.nn.inputs import ragged
 from gmpool.nn.keeps_options import KeepsOptions
+from gmpool.options import between
 from gmpool.registry import Registry
 
 
@@ -100,23 +101,39 @@ def check_ratio(ratio: float) -> None:
 
 
 RULES = ("ratio", "size60")
+MOST_ROWS = 10_000
+"""Per graph: weights that are there for each row, or each pair of rows, still fit in memory."""
+MOST_ROUNDS = 1_000
+"""Of whatever a method does again and again."""
+MOST_WEIGHT = 1e9
+"""Of a loss, and other factors: float32 holds what comes of them."""
 
 
 def rows_wanted(
-    number: int | None, sizes: GraphSizes | None, ratio: float, rule: str = "ratio"
+    number: int | None,
+    sizes: GraphSizes | None,
+    ratio: float,
+    rule: str = "ratio",
+    *,
+    option: str = "num_rows",
 ) -> int:
     """How many rows per graph: the number itself, or by a rule from the sizes of the graphs.
 
     "ratio" is the paper's rule, "size60" the size under which 60 % of the graphs lie.
+
+    option: what the user calls the number.
     """
     if rule not in RULES:
         raise unknown("rule", rule, RULES)
+    check_ratio(ratio)
     if number is not None:
-        if number < 1:
-            raise UserError(f"the number of rows per graph must be at least 1, got {number}")
+        between(1, MOST_ROWS, **{option: number})
         return number
     if sizes is None:
-        raise UserError("give either the number of rows per graph, or the sizes of the graphs")
+        raise UserError(
+            f"give either the number of rows per graph, {option}=…, or the sizes of the graphs, "
+            f"sizes=GraphSizes(mean), with their mean number of nodes"
+        )
     return sizes.share(ratio) if rule == "ratio" else sizes.under(60)
 
 
@@ -179,10 +196,8 @@ class Method(KeepsOptions):
 
         more: what the `pool` of a method takes beside them.
         """
-        refuse_unread(self, edge_attr)
+        edges, segments = ragged(self, x, edge_index, batch, batch_size, edge_weight, edge_attr)
         rows: Any = x if self.takes_columns else plain(x)
-        segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        edges = Edges.of(edge_index, x.shape[0], x.dtype, edge_weight, edge_attr)
         return self.pool(rows, edges, segments, **more)
 
     def pool(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:

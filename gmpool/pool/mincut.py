@@ -13,8 +13,9 @@ from gmpool.graph.coarse_edges import CoarseEdges
 from gmpool.graph.edges import AnyEdges
 from gmpool.ops.grouped import collect
 from gmpool.ops.segment import Segments, segment_sum
+from gmpool.options import between
 from gmpool.pool.diffpool import root
-from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
+from gmpool.pool.method import METHODS, MOST_WEIGHT, GraphSizes, Method, Pooled, rows_wanted
 
 NO_DEGREE = 1e-12
 """A cluster with less of links to others counts as one without any: the derivative of D^-1/2 grows
@@ -49,7 +50,9 @@ class MinCutPool(Method):
         orthogonality_weight: float = 1.0,
     ) -> None:
         super().__init__()
-        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio)
+        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio, option="num_clusters")
+        weights = {"cut_weight": cut_weight, "orthogonality_weight": orthogonality_weight}
+        between(0, MOST_WEIGHT, **weights)
         self.normalise = normalise
         self.cut_weight, self.orthogonality_weight = cut_weight, orthogonality_weight
         self.out_dim = in_dim

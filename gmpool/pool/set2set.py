@@ -8,11 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gmpool.errors import UserError
 from gmpool.graph.edges import AnyEdges
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_softmax
-from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled
+from gmpool.options import between
+from gmpool.pool.method import METHODS, MOST_ROUNDS, GraphSizes, Method, Pooled
 
 
 @METHODS.register("set2set")
@@ -28,8 +28,7 @@ class Set2Set(Method):
         self, in_dim: int, hidden_dim: int, *, sizes: GraphSizes | None = None, steps: int = 3
     ) -> None:
         super().__init__()
-        if steps < 1:
-            raise UserError(f"steps must be at least 1, got {steps}")
+        between(1, MOST_ROUNDS, steps=steps)
         self.steps, self.in_dim, self.out_dim = steps, in_dim, 2 * in_dim
         self.from_input = nn.Linear(2 * in_dim, 4 * in_dim)
         self.from_state = nn.Linear(in_dim, 4 * in_dim)

@@ -15,14 +15,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gmpool.errors import UserError, unknown
+from gmpool.errors import unknown
 from gmpool.graph.edges import AnyEdges
 from gmpool.graph.neighbourhoods import reach
 from gmpool.nn.conv import GCNConv
+from gmpool.nn.no_influence import without_influence
 from gmpool.ops.grouped import collect, match
 from gmpool.ops.segment import Segments, segment_gather, segment_sum
 from gmpool.ops.sparse import sddmm, spmm
-from gmpool.pool.method import METHODS, GraphSizes, Method, Pooled, rows_wanted
+from gmpool.options import between
+from gmpool.pool.method import METHODS, MOST_ROUNDS, GraphSizes, Method, Pooled, rows_wanted
 from gmpool.pool.sortpool import ConvolutionReadout
 
 READOUTS = ("graph", "convolution")
@@ -69,9 +71,10 @@ class StructPool(Method):
         super().__init__()
         if readout not in READOUTS:
             raise unknown("readout", readout, READOUTS)
-        if rounds < 0 or (hops is not None and hops < 1):
-            raise UserError(f"rounds must be 0 or more and hops 1 or more, got {rounds} and {hops}")
-        self.rows_per_graph = rows_wanted(num_clusters, sizes, ratio, rule)
+        between(0, MOST_ROUNDS, rounds=rounds)
+        between(1, MOST_ROUNDS, hops=1 if hops is None else hops)
+        wanted = rows_wanted(num_clusters, sizes, ratio, rule, option="num_clusters")
+        self.rows_per_graph = wanted
         self.rounds, self.hops = rounds, hops
         self.unary = GCNConv(in_dim, self.rows_per_graph)
         self.compatibility = nn.Parameter(-torch.eye(self.rows_per_graph))
@@ -97,7 +100,7 @@ class StructPool(Method):
             out = self.readout(rows)
         else:
             out = torch.relu(self.readout(rows.flatten(0, 1), coarse))
-            out = out.view(*rows.shape[:2], -1).mean(1)
+            out = out.view(*rows.shape[:2], out.shape[1]).mean(1)
         return Pooled(out, s)
 
     def assign(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Tensor:
@@ -107,7 +110,8 @@ class StructPool(Method):
         u = z
         for _ in range(self.rounds):
             u = z - mix(u.softmax(1).to(x.dtype)) @ self.compatibility.to(z.dtype)
-        return u.softmax(1)
+        s = u.softmax(1)
+        return s if self.rounds else without_influence(s, self.compatibility)
 
 
 def everyone(x: Tensor, segments: Segments) -> Mixing:

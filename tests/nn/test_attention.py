@@ -22,9 +22,8 @@ def outputs_and_gradients(pool: GMPool, form: str) -> list[torch.Tensor]:
     pool.attention.form = form
     pooled = pool(
         x,
-        batch.edge_index,
+        Edges(batch.edge_index, len(x), edge_weight=weight),
         batch.batch,
-        edge_weight=weight,
         batch_size=batch.size,
         return_assignment=True,
     )

@@ -147,11 +147,14 @@ def test_widths_narrow_at_self_attention_unless_the_residual_forbids_it() -> Non
     ("options", "message"),
     [
         ({"blocks": "GMPool_G-SelfAtt"}, "must end in a GMPool"),
-        ({"blocks": "GMPool_G-SelfAt-GMPool_I"}, "unknown block 'SelfAt'; did you mean 'SelfAtt'"),
+        (
+            {"blocks": "GMPool_G-SelfAt-GMPool_I"},
+            "unknown block in blocks 'SelfAt'; did you mean 'SelfAtt'",
+        ),
         ({"conv": "gcm"}, "unknown convolution 'gcm'"),
         ({"later_adjacency": "coarse"}, "unknown later_adjacency 'coarse'"),
         ({"residual": "quary"}, "unknown residual 'quary'; did you mean 'query'"),
-        ({"num_seeds": 0}, "num_seeds must be at least 1, got 0"),
+        ({"num_seeds": 0}, "num_seeds must lie between 1 and 10,000, got 0"),
         ({"mean_nodes": 3.0}, "either num_seeds, or mean_nodes"),
         ({"num_seeds": None}, "either num_seeds, or mean_nodes"),
         ({"num_seeds": None, "mean_nodes": 3.0, "ratio": 2.0}, r"ratio must lie in \(0, 1\]"),
@@ -169,7 +172,7 @@ def test_a_misspelt_option_raises() -> None:
 
 
 def test_inputs_are_checked() -> None:
-    batch = random_batch([5], DIM)
+    batch = random_batch([5], DIM, dtype=torch.float32)
     with pytest.raises(UserError, match=r"edge_index must be \[2, E\], got \(3, 4\)"):
         a_model()(batch.x, torch.zeros(3, 4, dtype=torch.long))
     with pytest.raises(UserError, match="edge_weight must have one entry per edge"):

@@ -30,7 +30,9 @@ def test_seeds_are_a_number_or_follow_from_the_sizes() -> None:
     assert len(GMTMethod(16, 8, sizes=GraphSizes(17.93)).readout.blocks[0].seeds) == 5
     both = GMTMethod(16, 8, sizes=GraphSizes(17.93), num_seeds=2)
     assert len(both.readout.blocks[0].seeds) == 2
-    with pytest.raises(UserError, match="give either the number of rows per graph, or the sizes"):
+    with pytest.raises(
+        UserError, match="give either the number of rows per graph, num_seeds=…, or the sizes"
+    ):
         GMTMethod(16, 8)
 
 

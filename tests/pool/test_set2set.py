@@ -34,5 +34,5 @@ def test_agrees_with_pyg(steps: int) -> None:
 
 
 def test_no_steps() -> None:
-    with pytest.raises(UserError, match="steps must be at least 1, got 0"):
+    with pytest.raises(UserError, match="option steps must lie between 1 and 1,000, got 0"):
         Set2Set(DIM, DIM, steps=0)

@@ -46,7 +46,7 @@ def test_how_many_rows() -> None:
     sizes = GraphSizes(17.9, deciles=(3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15))
     assert SortPool(DIM, DIM, sizes=sizes).rows_per_graph == 5
     assert SortPool(DIM, DIM, sizes=sizes, rule="size60").rows_per_graph == 10  # DGCNN's least
-    with pytest.raises(UserError, match="must be at least 1, got 0"):
+    with pytest.raises(UserError, match="num_rows must lie between 1 and 10,000, got 0"):
         SortPool(DIM, DIM, num_rows=0)
     with pytest.raises(UserError, match="give either the number"):
         SortPool(DIM, DIM)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops import onnx_forms
 from gmpool.ops.choice import serving
 from gmpool.ops.replicas import flat, lead, union_index
 from gmpool.ops.segment import Segments
@@ -116,11 +117,17 @@ def _match_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 _collect.register_autograd(_collect_backward, setup_context=save_inputs)
-_call_collect = without_dispatcher(_collect, _collect_alone, save_inputs, _collect_backward)
+_call_collect = without_dispatcher(
+    _collect, _collect_alone, save_inputs, _collect_backward, onnx_forms.collect
+)
 _spread.register_autograd(_spread_backward, setup_context=save_inputs)
-_call_spread = without_dispatcher(_spread, _spread_alone, save_inputs, _spread_backward)
+_call_spread = without_dispatcher(
+    _spread, _spread_alone, save_inputs, _spread_backward, onnx_forms.spread
+)
 _match.register_autograd(_match_backward, setup_context=save_inputs)
-_call_match = without_dispatcher(_match, _match_alone, save_inputs, _match_backward)
+_call_match = without_dispatcher(
+    _match, _match_alone, save_inputs, _match_backward, onnx_forms.match
+)
 
 
 def _graphs_side_by_side(o: Tensor, dim: int | None, R: int) -> Tensor:

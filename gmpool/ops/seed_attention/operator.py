@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops import onnx_forms
 from gmpool.ops.choice import implementation
 from gmpool.ops.replicas import flat, lead, union_index
 from gmpool.ops.seed_attention.choice import PYTORCH, Call, Gradients, Kept, choose, lse_rows
@@ -170,7 +171,11 @@ def _flat_kernel(*args: Any) -> tuple[Tensor, ...]:
 
 
 _call = without_dispatcher(
-    lambda *args: _attend(*_listed(*args)), _flat_kernel, _save_flat, _backward_flat
+    lambda *args: _attend(*_listed(*args)),
+    _flat_kernel,
+    _save_flat,
+    _backward_flat,
+    onnx_forms.seed_attention,
 )
 
 

@@ -7,10 +7,26 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gmpool.errors import UserError
+from gmpool.errors import UserError, WrongType
+from gmpool.ops import onnx_forms
 from gmpool.ops.replicas import flat, lead, shifted, union_index
 from gmpool.ops.row_ids import stable_order
 from gmpool.ops.sparse import Pattern, spmm
+from gmpool.ops.without_dispatcher import only_values
+
+INDEX_TYPES = (torch.int64, torch.int32)
+"""Of the numbers of nodes and graphs."""
+
+
+class Words(NamedTuple):
+    """What a caller's users call the numbers of graphs, how many there are, and one of them."""
+
+    ids: str
+    number: str
+    one: str
+
+
+OF_GRAPHS = Words("batch", "batch_size", "graph")
 
 
 class _Equal(NamedTuple):
@@ -47,6 +63,7 @@ class Segments:
         num_nodes: int,
         device: Any = None,
         batch_size: int | None = None,
+        words: Words = OF_GRAPHS,
     ) -> Segments:
         """From PyG's batch vector; None is one graph, on `device`. Without batch_size the last
         graph counts."""
@@ -57,12 +74,30 @@ class Segments:
             batch_size = 1 if batch_size is None else batch_size
         if batch.shape != (num_nodes,):
             raise UserError(
-                f"batch must have one entry per node, shape ({num_nodes},), "
+                f"{words.ids} must have one entry per row, shape ({num_nodes},), "
                 f"got {tuple(batch.shape)}"
             )
+        if batch.dtype not in INDEX_TYPES:
+            raise WrongType(
+                f"{words.ids} must hold the numbers of {words.one}s as torch.int64, "
+                f"got {batch.dtype}"
+            )
+        there = batch.device if device is None else torch.device(device)
+        if there.type != batch.device.type or there.index not in (None, batch.device.index):
+            raise UserError(
+                f"{words.ids} is on {batch.device}, but the rows on {there}: move one of them"
+            )
+        if batch_size is not None and not isinstance(batch_size, int | torch.SymInt):
+            raise WrongType(f"{words.number} must be a number of {words.one}s, got {batch_size!r}")
+        if only_values(batch):
+            return cls(batch, *_sorted_by_graph(batch, batch_size, words))
         if batch_size is None:
-            batch_size = int(batch.max()) + 1 if num_nodes else 0
-        return cls(batch, *_sort_by_graph(batch, batch_size))
+            # Not int(…), which a tracer would take for a number that never changes.
+            last: Any = batch.max().item() if num_nodes else -1
+            batch_size = last + 1
+        to_onnx = onnx_forms.are_wanted()
+        sort = onnx_forms.sort_by_graph if to_onnx else _sort_by_graph
+        return cls(batch, *sort(batch, batch_size))
 
     @classmethod
     def uniform(
@@ -100,8 +135,9 @@ class Segments:
         return self._index["ptr"]
 
     @property
-    def size(self) -> int | None:
-        """The rows of every graph, where all are known to have as many."""
+    def rows_each(self) -> int | None:
+        """Of every graph, where all are known to have as many. (A `size` of ours would be called
+        by those who take us for a tensor.)"""
         return None if self._equal is None else self._equal.size
 
     @property
@@ -122,7 +158,9 @@ class Segments:
     def mean_over_graphs(self, values: Tensor) -> Tensor:
         """Mean of one number per graph, over the graphs that count. [B] -> []"""
         if self.real is None:
-            return values.mean()
+            # How many graphs a compiled program will have it need not know.
+            none = not torch.compiler.is_compiling() and values.shape[0] == 0
+            return values.sum() if none else values.mean()
         real = self.real.to(values.dtype)
         return (values * real).sum() / real.sum().clamp(min=1)
 
@@ -133,26 +171,35 @@ class Segments:
         return Pattern(self.ptr, self.order, one_each, self.batch)
 
 
-@torch.library.custom_op("gmpool::sort_by_graph", mutates_args=())
-def _sort_by_graph(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
-    """(order, ptr). The check for an already sorted batch lives inside the operator, so that it
-    costs one pass and does not break a compiled graph."""
-    N, graphs = batch.numel(), torch.arange(num_graphs + 1, device=batch.device)
-    if N == 0:
-        return graphs[:0], torch.zeros_like(graphs)
+def _sorted_by_graph(
+    batch: Tensor, num_graphs: int | None, words: Words = OF_GRAPHS
+) -> tuple[Tensor, Tensor]:
+    """(order, ptr); without num_graphs the last graph that has a node is the last."""
+    if batch.numel() == 0:
+        order = torch.arange(0, device=batch.device)
+        return order, order.new_zeros((num_graphs or 0) + 1)
     in_order = (batch[1:] >= batch[:-1]).all()
     # All that is asked of a device, in one question.
     smallest, largest, sorted_already = torch.stack([*batch.aminmax(), in_order.to(batch)]).tolist()
+    num_graphs = largest + 1 if num_graphs is None else num_graphs
     if smallest < 0 or largest >= num_graphs:
         raise UserError(
-            f"batch holds graph {largest} (smallest {smallest}), but batch_size "
+            f"{words.ids} holds {words.one} {largest} (smallest {smallest}), but {words.number} "
             f"is {num_graphs}: entries must lie in 0 … {num_graphs - 1}"
         )
+    graphs = torch.arange(num_graphs + 1, device=batch.device, dtype=batch.dtype)
     if sorted_already:
-        order = torch.arange(N, device=batch.device)
-        return order, torch.searchsorted(batch.contiguous(), graphs.to(batch))
+        order = torch.arange(batch.shape[0], device=batch.device)
+        return order, torch.searchsorted(batch.contiguous(), graphs)
     order = stable_order(batch, num_graphs)
-    return order, torch.searchsorted(batch.index_select(0, order), graphs.to(batch))
+    return order, torch.searchsorted(batch.index_select(0, order), graphs)
+
+
+@torch.library.custom_op("gmpool::sort_by_graph", mutates_args=())
+def _sort_by_graph(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
+    """The check for an already sorted batch lives inside the operator, so that it costs one pass
+    and does not break a compiled graph."""
+    return _sorted_by_graph(batch, num_graphs)
 
 
 @_sort_by_graph.register_fake
@@ -176,8 +223,8 @@ def _(info: Any, in_dims: Any, batch: Tensor, num_graphs: int) -> Any:
 
 def segment_sum(x: Tensor, segments: Segments) -> Tensor:
     """Σ over the nodes of each graph. [N, ...] -> [B, ...]; an empty graph gives 0."""
-    if segments.size is not None:
-        return x.unflatten(0, (segments.num_graphs, segments.size)).sum(1)
+    if segments.rows_each is not None:
+        return x.unflatten(0, (segments.num_graphs, segments.rows_each)).sum(1)
     rows = x.reshape(x.shape[0], -1) if x.dim() != 2 else x
     return spmm(segments.pattern, rows).reshape(segments.num_graphs, *x.shape[1:])
 
@@ -199,7 +246,8 @@ def segment_max(x: Tensor, segments: Segments) -> Tensor:
 
     Where several nodes share the maximum, each gets an equal part of the gradient.
     """
-    return _segment_max(x, segments.batch, segments.order, segments.ptr)
+    top = onnx_forms.segment_max if onnx_forms.are_wanted() else _segment_max
+    return top(x, segments.batch, segments.order, segments.ptr)
 
 
 def segment_softmax(scores: Tensor, segments: Segments) -> Tensor:

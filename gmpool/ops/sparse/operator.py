@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gmpool.ops import onnx_forms
 from gmpool.ops.choice import serving
 from gmpool.ops.replicas import flat, lead
 from gmpool.ops.sparse.pattern import Pattern, union_of
@@ -64,7 +65,7 @@ def _spmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 _spmm.register_autograd(_spmm_backward, setup_context=save_inputs)
-_call_spmm = without_dispatcher(_spmm, _spmm_kernel, save_inputs, _spmm_backward)
+_call_spmm = without_dispatcher(_spmm, _spmm_kernel, save_inputs, _spmm_backward, onnx_forms.spmm)
 
 
 def _sddmm_kernel(
@@ -97,7 +98,9 @@ def _sddmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 _sddmm.register_autograd(_sddmm_backward, setup_context=save_inputs)
-_call_sddmm = without_dispatcher(_sddmm, _sddmm_kernel, save_inputs, _sddmm_backward)
+_call_sddmm = without_dispatcher(
+    _sddmm, _sddmm_kernel, save_inputs, _sddmm_backward, onnx_forms.sddmm
+)
 
 
 @_spmm.register_vmap

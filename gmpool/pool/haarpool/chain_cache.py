@@ -23,7 +23,7 @@ from gmpool.graph.colours import Ints
 from gmpool.pool.haarpool.chain import Chain, cluster_table, make_chain
 
 _log = logging.getLogger(__name__)
-FORMAT = "gmpool-chain-2"
+FORMAT = "gmpool-chain-3"
 WORTH_A_FILE_S = 1.0  # what is clustered in less time is clustered again
 MOST = 8  # chains that are kept in memory, those used last
 
@@ -37,15 +37,16 @@ def cached_chain(graphs: PackedConstants, levels: int) -> Chain:
     """
     if levels == 1:
         return make_chain(graphs, levels)
-    path = cache_dir() / FORMAT / f"{_structure(graphs)[:24]}-{levels}.safetensors"
-    table = _read(path)
+    structure = _structure(graphs)
+    path = cache_dir() / FORMAT / f"{structure[:24]}-{levels}.safetensors"
+    table = _read(path, structure, graphs, levels)
     if table is None:
         start = time.perf_counter()
         table = cluster_table(graphs, levels)
         seconds = time.perf_counter() - start
         if seconds > WORTH_A_FILE_S:
             _log.info("clustered the %d graphs of %s in %.0f s", len(graphs), graphs.name, seconds)
-            _write(path, graphs, table)
+            _write(path, structure, graphs, table)
     return make_chain(graphs, levels, table)
 
 
@@ -57,11 +58,13 @@ def _structure(graphs: PackedConstants) -> str:
     return state.hexdigest()
 
 
-def _read(path: Path) -> Ints | None:
+def _read(path: Path, structure: str, graphs: PackedConstants, levels: int) -> Ints | None:
+    """The table of clusters, where the file holds one of these very graphs."""
     if not path.exists():
         return None
     try:
         found, _ = read(path)
+        _check(found, structure, graphs, levels)
     except DataError as error:
         _log.warning("clustering again: %s", error)
         return None
@@ -69,10 +72,24 @@ def _read(path: Path) -> Ints | None:
     return found.node_cat.long().numpy()
 
 
-def _write(path: Path, graphs: PackedConstants, table: Ints) -> None:
+def _check(found: PackedGraphs, structure: str, graphs: PackedConstants, levels: int) -> None:
+    """Raises DataError where the table is not one of these graphs or has empty clusters."""
+    if found.name != structure or not torch.equal(found.node_ptr, graphs.node_ptr.cpu()):
+        raise DataError(f"the cached clusters are those of other graphs than {graphs.name}")
+    if found.node_cat is None or found.node_cat.size(1) != levels - 1:
+        raise DataError(f"the cache does not hold {levels - 1} clusterings of {graphs.name}")
+    graph = torch.repeat_interleave(found.sizes)  # [N]
+    for column, size in zip(found.node_cat.long().T, found.cat_sizes, strict=True):
+        count = torch.zeros(len(found), dtype=torch.int64)
+        count.scatter_reduce_(0, graph, column + 1, "amax")
+        if (graph * size + column).unique().numel() != int(count.sum()):
+            raise DataError(f"the cached clusters of {graphs.name} have gaps")
+
+
+def _write(path: Path, structure: str, graphs: PackedConstants, table: Ints) -> None:
     sizes = tuple(int(column.max(initial=0)) + 1 for column in table.T)
     clusters = PackedGraphs(
-        name=graphs.name,
+        name=structure,
         node_ptr=graphs.node_ptr.cpu(),
         row_ptr=torch.zeros(graphs.num_nodes + 1, dtype=torch.int64),
         col=torch.zeros(0, dtype=torch.uint8),

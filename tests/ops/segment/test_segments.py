@@ -28,7 +28,7 @@ UNSORTED = torch.tensor([2, 0, 0, 2, 4, 2, 0])
 def test_batch_is_checked() -> None:
     with pytest.raises(UserError, match=r"batch holds graph 4 .* batch_size is 3"):
         Segments.from_batch(UNSORTED, 7, None, 3)
-    with pytest.raises(UserError, match=r"one entry per node, shape \(5,\), got \(7,\)"):
+    with pytest.raises(UserError, match=r"one entry per row, shape \(5,\), got \(7,\)"):
         Segments.from_batch(UNSORTED, 5, None, None)
     assert Segments.from_batch(UNSORTED, 7, None, None).num_graphs == 5
     assert Segments.from_batch(None, 3, None, None).counts.tolist() == [3]
@@ -49,7 +49,7 @@ def test_graphs_of_one_size_make_their_index_when_it_is_read() -> None:
     real = torch.tensor([1, 1, 0])
     segments = Segments.uniform(3, 2, real=real)
     assert isinstance(segments, Segments)
-    assert segments.size == 2
+    assert segments.rows_each == 2
     assert segments.counts.tolist() == [2, 2, 2]
     assert segments.batch.tolist() == [0, 0, 1, 1, 2, 2]
     assert segments.order.tolist() == [0, 1, 2, 3, 4, 5]
@@ -61,10 +61,10 @@ def test_graphs_of_one_size_make_their_index_when_it_is_read() -> None:
 
 def test_sizes_of_their_own_are_not_one_size() -> None:
     segments = Segments.from_batch(UNSORTED, 7)
-    assert segments.size is None
+    assert segments.rows_each is None
     assert segments.counts.tolist() == [3, 0, 3, 0, 1]
     after = segments.with_rows(4)
-    assert (after.num_graphs, after.size, after.device) == (5, 4, segments.device)
+    assert (after.num_graphs, after.rows_each, after.device) == (5, 4, segments.device)
 
 
 def test_the_mean_is_over_graphs_that_count() -> None:
@@ -118,7 +118,7 @@ def test_graphs_of_one_size_are_graphs(num_graphs: int, size: int, name: str) ->
 
 def test_a_sum_over_graphs_of_one_size_makes_no_index() -> None:
     segments = segments_of(UNSORTED).with_rows(2)
-    assert segments.size == 2
+    assert segments.rows_each == 2
     x = torch.randn(12, 2, dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda x: segment_sum(x, segments), x)
     assert not segments._index

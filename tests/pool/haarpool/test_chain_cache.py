@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from haar_chains import some_graphs
 
+from gmpool.data import load_packed, save
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.pool.haarpool import chain_cache
@@ -24,7 +26,10 @@ def files(cache: Path) -> list[Path]:
     return list((cache / chain_cache.FORMAT).glob("*.safetensors"))
 
 
-def test_a_quick_clustering_writes_no_file(own_cache: Path) -> None:
+def test_a_quick_clustering_writes_no_file(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain_cache, "WORTH_A_FILE_S", 1e6)
     cached_chain(some_graphs(), 3)
     assert not files(own_cache)
 
@@ -63,6 +68,29 @@ def test_a_damaged_or_unwritable_cache_costs_time_only(
         again = cached_chain(some_graphs(), 3)
     assert "not cached" in caplog.text
     assert torch.equal(made[0].cluster, again[0].cluster)
+
+
+@pytest.mark.usefixtures("always_stored")
+def test_clusters_of_other_graphs_or_with_gaps_are_made_again(
+    own_cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = cached_chain(some_graphs(), 3)
+    (stored,) = files(own_cache)
+    right = load_packed(stored)
+    gaps = right.node_cat * 2
+    sizes = tuple(2 * size for size in right.cat_sizes)
+    for wrong, reason in (
+        (replace(right, name="0" * 64), "of other graphs"),
+        (replace(right, node_cat=right.node_cat[:, :1], cat_sizes=right.cat_sizes[:1]), "not hold"),
+        (replace(right, node_cat=gaps, cat_sizes=sizes), "have gaps"),
+    ):
+        save(wrong, stored)
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            again = cached_chain(some_graphs(), 3)
+        assert reason in caplog.text
+        assert torch.equal(made[0].cluster, again[0].cluster)
+        assert load_packed(stored).digest == right.digest, "it is stored anew"
 
 
 def path(n: int) -> PackedGraphs:

@@ -187,9 +187,9 @@ def test_unsorted_batch() -> None:
 
 
 def test_gradients() -> None:
-    batch = random_batch([5, 1, 0, 4], 2)
+    batch = random_batch([5, 1, 0, 4], 4)
     edges = Edges(batch.edge_index, len(batch.x))
-    conv = GCNConv(2, 2).double()
+    conv = GCNConv(4, 4).double()
 
     def run(x: torch.Tensor) -> torch.Tensor:
         first = POOL(x, edges, batch.batch, batch_size=4, levels=2)
