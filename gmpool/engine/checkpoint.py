@@ -1,35 +1,38 @@
-"""Trained models on disk: weights as safetensors, everything else as JSON, no pickle. And who keeps
-models that outlive their run: of every run, or of the best."""
+"""Trained models on disk: one safetensors file whose header says everything else; no pickle.
 
+The description lies in the file with the weights, and in it their digest, so that at any moment a
+folder holds the model before or the new one, and never something of both. `model.json` beside it
+is a copy for people, which nothing reads. In formats 2 and 3 it was the description.
+"""
+
+import hashlib
 import json
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import save
+from torch import Tensor
 
 from gmpool.atomic_files import write_atomically
-from gmpool.engine.executors.executor import Done
-from gmpool.engine.job import Job, Run
+from gmpool.engine.weights_file import AGAIN, LONGEST, WeightsFile
 from gmpool.errors import CheckpointError, UserError
 from gmpool.record import Row
+from gmpool.tasks.predictions import Predictions
 from gmpool.tasks.task import DEFAULT, TASKS, Task
 from gmpool.tasks.trainable import Trainable
 
-FORMAT = 3
-READABLE = (2, 3)
-"""Format 2 did not say the task, and was mostly of the default one."""
-WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
-AGAIN = "copy the folder again, or train again"
+FORMAT = 4
+WEIGHTS, COPY = "model.safetensors", "model.json"
+OURS = "gmpool"
+"""The entry of the header that holds the description."""
 
 
 def save_model(task: Task, model: Trainable, folder: str | Path, about: Mapping[str, Any]) -> None:
     """Write folder/model.safetensors and folder/model.json; `about` is kept for the reader."""
-    folder = Path(folder)
     description = {
         "format": FORMAT,
         "task": task.name,
@@ -38,9 +41,18 @@ def save_model(task: Task, model: Trainable, folder: str | Path, about: Mapping[
         "about": dict(about),
     }
     weights = {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}
-    text = json.dumps(description, indent=1) + "\n"
+    _write(Path(folder), weights, description)
+
+
+def _write(folder: Path, weights: dict[str, Tensor], description: dict[str, Any]) -> None:
+    numbers = save(weights)
+    start = 8 + int.from_bytes(numbers[:8], "little")
+    digest = hashlib.sha256(memoryview(numbers)[start:]).hexdigest()
+    description = {**description, "digest": digest}
+    copy = json.dumps(description, indent=1, allow_nan=False).encode() + b"\n"
     try:
-        write_atomically({folder / WEIGHTS: save(weights), folder / DESCRIPTION: text.encode()})
+        files = {COPY: copy, WEIGHTS: save(weights, {OURS: json.dumps(description)})}
+        write_atomically({folder / name: files[name] for name in _order(folder)})
     except OSError as error:
         raise CheckpointError(
             f"the model could not be saved in {folder}: {error}; what was there before is "
@@ -48,8 +60,30 @@ def save_model(task: Task, model: Trainable, folder: str | Path, about: Mapping[
         ) from error
 
 
-def is_saved(folder: Path) -> bool:
-    return (folder / WEIGHTS).is_file() and (folder / DESCRIPTION).is_file()
+def _order(folder: Path) -> tuple[str, str]:
+    """The copy first: who is stopped in between lacks the new weights, and does all again. Where an
+    older version's weights are, it is their description, and goes last."""
+    try:
+        with WeightsFile(folder / WEIGHTS) as file:
+            return (COPY, WEIGHTS) if OURS in file.notes else (WEIGHTS, COPY)
+    except CheckpointError:
+        return COPY, WEIGHTS
+
+
+def rename_run(folder: Path, key: str) -> None:
+    """Say that a saved model is of the run of this key; the model stays as it is."""
+    with _opened(folder) as (file, description):
+        about = {**description["about"], "key": key}
+        _write(folder, file.read(), {**description, "format": FORMAT, "about": about})
+
+
+def saved_key(folder: Path) -> str | None:
+    """The key of the run whose model a folder holds, undamaged; None where there is none."""
+    try:
+        with _opened(folder) as (_, description):
+            return str(description["about"].get("key"))
+    except CheckpointError:
+        return None
 
 
 class Saved(NamedTuple):
@@ -59,29 +93,26 @@ class Saved(NamedTuple):
     model: Any
     description: dict[str, Any]
 
+    def predict(self, source: Any, root: Path | None = None, **options: Any) -> Predictions:
+        """On new data: a path or name, a DataFrame, a list of SMILES, packed graphs."""
+        return self.task.predict(self.model, source, root, **options)
+
 
 def load_model(folder: str | Path) -> Saved:
-    folder = Path(folder)
-    for name in (DESCRIPTION, WEIGHTS):
-        if not (folder / name).is_file():
-            raise CheckpointError(
-                f"{folder} is not a saved model: {name} is missing; give the folder that "
-                f"`gmpool train --save-model FOLDER` wrote"
-            )
-    try:
-        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-        _check_format(description["format"], folder / DESCRIPTION)
-        task = TASKS[description.get("task", DEFAULT)]
-        model = task.rebuild(description["shape"], description["model"])
-    except CheckpointError:
-        raise
-    except KeyError as error:
-        raise CheckpointError(
-            f"{folder / DESCRIPTION} cannot be read: {error} is missing; {AGAIN}"
-        ) from error
-    except (ValueError, TypeError, RuntimeError, UserError) as error:
-        raise CheckpointError(f"{folder / DESCRIPTION} cannot be read: {error}; {AGAIN}") from error
-    load_weights(model, folder / WEIGHTS)
+    """What a folder holds is compared with what its description asks for before a model is made, so
+    that it takes no more memory than its file is long."""
+    with _opened(Path(folder)) as (file, description):
+        shape, config = description["shape"], description["model"]
+        try:
+            task = TASKS[description["task"]]
+            with torch.device("meta"):
+                expected = task.rebuild(shape, config).state_dict()
+        except UserError as error:
+            raise _unreadable(_place(file), error) from error
+        file.require(expected)
+        weights = file.read()
+    model = task.rebuild(shape, config)
+    model.load_state_dict(weights)
     return Saved(task, model, description)
 
 
@@ -90,109 +121,79 @@ def kept_model(folder: Path) -> Callable[[Row], Callable[[], Any] | None]:
 
     def find(row: Row) -> Callable[[], Any] | None:
         saved = folder / row.key
-        return (lambda: load_model(saved).model) if is_saved(saved) else None
+        return (lambda: load_model(saved).model) if saved_key(saved) == row.key else None
 
     return find
 
 
-def _check_format(found: object, path: Path) -> None:
-    if found not in READABLE:
-        raise CheckpointError(
-            f"{path} has format {found!r}, this version of gmpool reads {FORMAT}; use the version "
-            f"that wrote it, or train again"
-        )
-
-
-def load_weights(model: torch.nn.Module, path: Path) -> None:
-    """Fill a model from a safetensors file; every name and shape must agree."""
-    try:
-        weights = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"{path} cannot be read ({error}); it may be cut off or not a safetensors file; {AGAIN}"
-        ) from error
-    expected = {k: tuple(v.shape) for k, v in model.state_dict().items()}
-    found = {k: tuple(v.shape) for k, v in weights.items()}
-    if expected != found:
-        names = sorted(k for k in expected.keys() | found.keys() if expected.get(k) != found.get(k))
-        first = names[0]
-        raise CheckpointError(
-            f"{path} does not fit the model: {first} is {found.get(first, 'missing')} in the file "
-            f"and {expected.get(first, 'unknown')} in the model ({len(names)} of {len(expected)} "
-            f"tensors differ); {AGAIN}"
-        )
-    model.load_state_dict(weights)
-
-
-class Keep(Protocol):
-    """Who keeps models."""
-
-    def wants(self, run: Run) -> bool:
-        """Whether a recorded run must be done again for it."""
-        ...
-
-    def take(self, job: Job, run: Run, done: Done) -> None: ...
-
-
-@dataclass(frozen=True)
-class KeepAll:
-    """The model of each run, in a folder of its key."""
-
-    folder: Path
-
-    def wants(self, run: Run) -> bool:
-        return not is_saved(self.folder / run.key)
-
-    def take(self, job: Job, run: Run, done: Done) -> None:
-        _save(job, done, self.folder / run.key)
-
-
-@dataclass
-class KeepBest:
-    """The model of the run with the best validation score."""
-
-    folder: Path
-    best: float = field(default=-math.inf)
-
-    def wants(self, run: Run) -> bool:
-        return True
-
-    def take(self, job: Job, run: Run, done: Done) -> None:
-        score = done.row.more["selection_score"]
-        if score is None or score > self.best:  # without a validation part the last is as good
-            self.best = self.best if score is None else score
-            _save(job, done, self.folder)
-
-
-@dataclass(frozen=True)
-class KeepBoth:
-    """For two who keep models."""
-
-    first: Keep
-    second: Keep
-
-    def wants(self, run: Run) -> bool:
-        return self.first.wants(run) or self.second.wants(run)
-
-    def take(self, job: Job, run: Run, done: Done) -> None:
-        self.first.take(job, run, done)
-        self.second.take(job, run, done)
-
-
-def require_weights(jobs: Iterable[Job]) -> None:
-    """Before anything is run for models that cannot be kept."""
-    for job in jobs:
-        if not job.task.has_weights:
-            raise UserError(
-                f"{job.model.method} has no weights to save: it compares new graphs with those it "
-                f"was trained on; train without saving, or a pooling method such as gmt"
+@contextmanager
+def _opened(folder: Path) -> Iterator[tuple[WeightsFile, dict[str, Any]]]:
+    """The file of a saved model, and its description. What can be known without making a model is
+    checked."""
+    _require(folder, WEIGHTS)
+    with WeightsFile(folder / WEIGHTS) as file:
+        if OURS not in file.notes:
+            _require(folder, COPY)
+        description = _parsed(_place(file), _text(file))
+        if description["format"] == FORMAT and description.get("digest") != file.digest():
+            raise CheckpointError(
+                f"{file.path}: the weights are not those that were saved; {AGAIN}"
             )
+        yield file, description
 
 
-ABOUT = ("key", "dataset", "method", "seed", "fold", "metric", "test", "valid", "commit")
-"""What a saved model says of the run that it is from."""
+def _require(folder: Path, name: str) -> None:
+    if not (folder / name).is_file():
+        raise CheckpointError(
+            f"{folder} is not a saved model: {name} is missing; give the folder that "
+            f"`gmpool train --save-model FOLDER` wrote"
+        )
 
 
-def _save(job: Job, done: Done, folder: Path) -> None:
-    about = {name: getattr(done.row, name) for name in ABOUT}
-    save_model(job.task, done.trained.model, folder, about)
+def _place(file: WeightsFile) -> Path:
+    """Where the description is read."""
+    return file.path if OURS in file.notes else file.path.with_name(COPY)
+
+
+def _text(file: WeightsFile) -> object:
+    if OURS in file.notes:
+        return file.notes[OURS]
+    path = _place(file)
+    try:
+        with path.open("rb") as copy:
+            return copy.read(LONGEST)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _parsed(place: Path, text: object) -> dict[str, Any]:
+    """A description: format, task, shape, model, about."""
+    if not isinstance(text, str | bytes):
+        raise _unreadable(place, f"its description must be text, got {text!r:.60}")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(place, error) from error
+    if not isinstance(found, dict):
+        raise _unreadable(place, "its description must be an object")
+    if "format" not in found:
+        raise _unreadable(place, "'format' is missing")
+    # Format 2 did not say the task, and was mostly of the default one. In both the weights are
+    # described beside them.
+    if found["format"] not in ((FORMAT,) if place.name == WEIGHTS else (2, 3)):
+        raise CheckpointError(
+            f"{place} has format {found['format']!r:.60}, this version of gmpool reads {FORMAT}; "
+            f"use the version that wrote it, or train again"
+        )
+    found.setdefault("task", DEFAULT)
+    found.setdefault("about", {})
+    for name, kind in (("task", str), ("shape", dict), ("model", dict), ("about", dict)):
+        if name not in found:
+            raise _unreadable(place, f"'{name}' is missing")
+        if not isinstance(found[name], kind):
+            raise _unreadable(place, f"{name} is {found[name]!r:.60}")
+    return found
+
+
+def _unreadable(place: Path, why: object) -> CheckpointError:
+    return CheckpointError(f"{place} cannot be read: {why}; {AGAIN}")

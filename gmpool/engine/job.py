@@ -15,6 +15,11 @@ from gmpool.identity import Settings, run_key, settings_of
 from gmpool.record import Row
 from gmpool.tasks.task import Task, task_of
 
+MOST_RUNS = 100_000
+"""Of a job: more would fill the memory before the first is done."""
+SEEDS_END = 2**63
+"""Generators of random numbers take less."""
+
 
 class Run(NamedTuple):
     """One training of a job: a pure function of these and of the job's settings."""
@@ -71,12 +76,7 @@ class Job:
     ) -> Job:
         """A job on a set of which the card is enough."""
         most = len(card.split_digests)
-        if folds is not None and not 1 <= folds <= most:
-            has = f"{card.name} has {most} fold{'' if most == 1 else 's'}"
-            allowed = "1" if most == 1 else f"from 1 to {most}"
-            raise UserError(f"{has}, so folds must be {allowed}, got {folds}")
-        if seeds < 1:
-            raise UserError(f"seeds must be at least 1, got {seeds}")
+        _check_counts(card.name, most, folds, seeds, first_seed)
         model, train = task.settings(card, method, options)
         numbers = tuple(range(first_seed, first_seed + seeds))
         wanted = tuple(range(1, (most if folds is None else folds) + 1))
@@ -120,6 +120,27 @@ class Job:
 
     def split(self, run: Run) -> Split:
         return self.splits[run.fold - 1]
+
+
+def _check_counts(name: str, most: int, folds: int | None, seeds: int, first_seed: int) -> None:
+    """Before a run is made of each. most: the folds that the set has."""
+    if folds is not None and not 1 <= folds <= most:
+        if most == 1:
+            raise UserError(f"{name} has one split, not folds: leave folds out, got {folds}")
+        raise UserError(f"{name} has {most} folds, so folds must be from 1 to {most}, got {folds}")
+    if seeds < 1:
+        raise UserError(f"seeds must be at least 1, got {seeds}")
+    if first_seed < 0 or first_seed + seeds > SEEDS_END:
+        raise UserError(
+            f"seeds lie in 0 … 2^63 - 1, got {seeds:,} from {first_seed} on; take a smaller first "
+            f"seed, not below 0"
+        )
+    runs = seeds * (folds or most)
+    if runs > MOST_RUNS:
+        raise UserError(
+            f"{seeds:,} seeds are {runs:,} runs of one method on {name}, more than the "
+            f"{MOST_RUNS:,} that are done at a time; take fewer, and then others by the first seed"
+        )
 
 
 def settings_by(task: Task, config: Mapping[str, Mapping[str, Any]]) -> Settings:

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from gmpool.engine.job import Job, Recorded
+from gmpool.engine.own_sets import open_own
 from gmpool.engine.plan_file import read_toml
 from gmpool.errors import UserError, unknown
+from gmpool.plain_text import shortened
 from gmpool.record import Row
 from gmpool.report.comparison import Cell
 from gmpool.tasks.task import DEFAULT, TASKS, Asked, Task, task_of
 
+MOST_RUNS_OF_ALL = 1_000_000
+"""Of a plan."""
 SHIPPED = Path(__file__).resolve().parents[1] / "plans"
 
 
@@ -54,6 +58,8 @@ class Plan:
     """For every line on every set."""
     own: Mapping[str, Any] = field(default_factory=dict)
     """The user's own sets, which are open, by name."""
+    files: tuple[Path, ...] = ()
+    """The plan itself, and where its own sets lie."""
 
     def jobs(self) -> list[Job]:
         """Line by line. Of sets with a name no data are needed."""
@@ -71,7 +77,8 @@ class Plan:
             folds = None if self.folds is None else min(self.folds, most)
             job = Job.planned(task, card, line.method, flat, self.seeds, self.first_seed, folds)
         except UserError as error:
-            raise UserError(f"line {line.label!r} on {dataset}: {error}") from error
+            label = shortened(repr(line.label))
+            raise UserError(f"line {label} on {shortened(dataset)}: {error}") from error
         return replace(job, label=line.label, changed=bool(line.options), dataset=own)
 
     def part(self, datasets: list[str], methods: list[str], seeds: int | None = None) -> Plan:
@@ -85,12 +92,14 @@ class Plan:
                     raise UserError(f"--{flag}: {error}")
         if seeds is not None and seeds < 1:
             raise UserError(f"--seeds must be at least 1, got {seeds}")
-        return replace(
+        part = replace(
             self,
             datasets=tuple(d for d in self.datasets if d in datasets or not datasets),
             lines=tuple(x for x in self.lines if not methods or {x.label, x.method} & set(methods)),
             seeds=self.seeds if seeds is None else seeds,
         )
+        _check_runs(part)
+        return part
 
     def asked(self, recorded: Recorded, kept: Kept | None = None) -> Asked:
         """What its table is to show of the rows that are recorded."""
@@ -136,11 +145,11 @@ def shipped_plans() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
-def read_plan(name_or_path: str | Path) -> Plan:
+def read_plan(name_or_path: str | Path, table: Mapping[str, Any] | None = None) -> Plan:
     """A shipped plan by name, or the plan in a .toml file.
 
     The user's own data are given by path, from the plan's folder; they are read here, because
-    only they tell their name and their folds.
+    only they tell their name and their folds. table: how to read them, over what the plan says.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
@@ -152,18 +161,19 @@ def read_plan(name_or_path: str | Path) -> Plan:
         path = SHIPPED / f"{name_or_path}.toml"
     found = read_toml(path)
     try:
-        plan = _plan(found, path)
-        plan.jobs()
+        plan = _plan(found, path, table or {})
+        _check_runs(plan)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     return plan
 
 
-def _plan(found: Mapping[str, Any], path: Path) -> Plan:
+def _plan(found: Mapping[str, Any], path: Path, table: Mapping[str, Any]) -> Plan:
     given = found.get("datasets", [])
     _no_twins("datasets", given)
     task = TASKS[found.get("task", DEFAULT)]
-    own = {text: task.own(text, path.parent) for text in given if task.card(text) is None}
+    tables = found.get("table", {}), found.get("dataset_tables", {})
+    own = open_own(task, given, path.parent, *tables, table)
     names = {text: own[text].name if text in own else text for text in given}
     _no_twins("datasets", list(names.values()))
     for text in found.get("dataset_options", {}):
@@ -183,6 +193,7 @@ def _plan(found: Mapping[str, Any], path: Path) -> Plan:
         header={key: found[key] for key in of_table if key in found},
         options=found.get("options", {}),
         own={data.name: data for data in own.values()},
+        files=(path, *(path.parent / text for text in own)),
     )
     _check(plan)
     return plan
@@ -218,12 +229,24 @@ def _check(plan: Plan) -> None:
     _no_twins("labels of lines", [line.label for line in plan.lines])
     most = max(len(job.card.split_digests) for job in replace(plan, folds=None).jobs())
     if plan.folds is not None and plan.folds > most:
-        raise UserError(f"folds must lie in 1 … {most}, which the sets have, got {plan.folds}")
+        has = f"no set has more than {most} folds" if most > 1 else "each set has one split"
+        raise UserError(f"{has}: take fewer than folds = {plan.folds}, or leave folds out")
+
+
+def _check_runs(plan: Plan) -> None:
+    """That each job can be made, and that there are not so many runs that the memory goes."""
+    runs = sum(len(job.seeds) * len(job.folds) for job in plan.jobs())
+    if runs > MOST_RUNS_OF_ALL:
+        raise UserError(
+            f"the plan asks for {runs:,} runs, more than the {MOST_RUNS_OF_ALL:,} that are done at "
+            f"a time; take fewer seeds, or make several plans of it"
+        )
 
 
 def _no_twins(what: str, names: list[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
             raise UserError(
-                f"{what}: {name!r} is there {count} times; leave one out or name it differently"
+                f"{what}: {shortened(repr(name))} is there {count} times; leave one out or name it "
+                f"differently"
             )

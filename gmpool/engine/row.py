@@ -35,7 +35,8 @@ def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
         curve=curve_of(trained.curve),
         more={
             "selection_score": _number(-best.valid_loss if by_loss else sign * best.valid_metric),
-            **job.task.finish(trained.model, job.dataset, split, device),
+            **_finite(job.task.scores(trained.model, job.dataset, trained.outputs)),
+            **_finite(job.task.finish(trained.model, job.dataset, split, device)),
         },
     )  # fmt: skip
 
@@ -51,10 +52,19 @@ def curve_of(curve: Sequence[Epoch]) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no NaN."""
-    return None if math.isnan(value) else value
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _finite(value: Any) -> Any:
+    """The same of all numbers inside."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return _number(value) if isinstance(value, float) else value
 
 
 def _short(value: float) -> float | None:
     """Five significant digits suffice to draw a curve."""
-    return None if math.isnan(value) else float(f"{value:.5g}")
+    return float(f"{value:.5g}") if math.isfinite(value) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gmpool.journal import Journal
+from gmpool.journal import BEGINNING, Journal, Place
 from gmpool.record import Row
 
 
@@ -18,6 +18,8 @@ class RunStore:
     def __init__(self, folder: str | Path, name: str = "rows.jsonl") -> None:
         self.folder = Path(folder)
         self.journal = Journal(self.folder / name)
+        self._rows: dict[str, Row] = {}
+        self._place = BEGINNING
 
     @classmethod
     def at(cls, path: str | Path) -> RunStore:
@@ -30,20 +32,29 @@ class RunStore:
         return self.journal.path
 
     def __iter__(self) -> Iterator[Row]:
-        for line, entry in self.journal:
-            try:
-                row = Row.from_json(entry)
-            except ValueError as error:
-                raise self.journal.not_a_row(line, error) from error
-            yield row
+        return iter(self._read(BEGINNING)[0])
 
     def finished(self) -> dict[str, Row]:
-        """The rows by key; of rows with one key the first counts."""
-        rows: dict[str, Row] = {}
-        for row in self:
-            rows.setdefault(row.key, row)
-        return rows
+        """The rows by key, of all processes until now; of rows with one key the first counts."""
+        found, after = self._read(self._place)
+        if after.file != self._place.file or after.offset < self._place.offset:
+            self._rows = {}  # another file has taken its place, and was read from its beginning
+        self._place = after
+        for row in found:
+            self._rows.setdefault(row.key, row)
+        return dict(self._rows)
 
-    def record(self, row: Row) -> None:
-        """Append a row and make sure it is on the disk before returning."""
-        self.journal.append(row.to_json())
+    def record(self, row: Row) -> bool:
+        """Append a row and make sure it is on the disk before returning; False: the run has been
+        recorded, and nothing is written."""
+        return self.journal.append(row.to_json(), unless=lambda: row.key in self.finished())
+
+    def _read(self, place: Place) -> tuple[list[Row], Place]:
+        entries, after = self.journal.read(place)
+        rows = []
+        for line, entry in entries:
+            try:
+                rows.append(Row.from_json(entry))
+            except ValueError as error:
+                raise self.journal.not_a_row(line, error) from error
+        return rows, after

@@ -13,8 +13,9 @@ from gmpool.config import TrainConfig
 from gmpool.errors import UserError
 from gmpool.nn.clock import set_clocks
 from gmpool.report.metrics import METRICS
+from gmpool.tasks.model_size import refuse_giants
 from gmpool.tasks.task import Dataset, Split, Task
-from gmpool.tasks.trainable import Phase, Trainable
+from gmpool.tasks.trainable import Phase, Rows, Trainable
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Trained:
     curve: list[Epoch] = field(default_factory=list)
     replicas: int = 1
     """How many runs were one program with this one; its seconds are a share of theirs."""
+    outputs: dict[str, Rows] = field(default_factory=dict)
+    """What `evaluate` gave of the validation and the test part, where the task scores that."""
 
 
 def train(
@@ -63,13 +66,16 @@ def train(
     start = time.perf_counter()
     if fitted := task.fit(dataset, split, model):
         best = Epoch(0, math.nan, fitted.valid_loss, fitted.valid_metric)
-        return Trained(fitted.model, best, fitted.test_metric, math.nan, fitted.seconds)
+        made = fitted.model, best, fitted.test_metric, math.nan, fitted.seconds
+        return Trained(*made, outputs=dict(fitted.outputs))
     devices = [] if torch.device(device).type == "cpu" else [torch.device(device)]
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
         there = dataset.to(device)
         begun = first_model(task, there, split, model, seed).to(device)
         trained = _train(begun, there, split, config, task.metric(dataset, model), seed, on_epoch)
+    found = trained.outputs.items() if task.scores_outputs else ()
+    trained.outputs = {part: tuple(t.cpu() for t in rows) for part, rows in found if rows}
     trained.seconds = time.perf_counter() - start
     return trained
 
@@ -96,6 +102,7 @@ def _train(
     curve: list[Epoch] = []
     best: Epoch | None = None
     best_state: dict[str, Tensor] = {}
+    best_rows: Rows = ()
     for number in range(1, config.epochs + 1):
         model.train()
         losses = []
@@ -114,7 +121,7 @@ def _train(
             raise failure
         curve.append(epoch)
         if best is None or _better(epoch, best, config.select_by, metric):
-            best = epoch
+            best, best_rows = epoch, valid.rows
             best_state = {k: v.detach().clone() for k, v in model.state_dict().items()}
         if on_epoch:
             on_epoch(epoch)
@@ -123,7 +130,8 @@ def _train(
     assert best is not None
     model.load_state_dict(best_state)
     test_loss, test_metric = test.of(model)
-    return Trained(model, best, test_metric, test_loss, 0.0, curve)
+    outputs = {"valid": best_rows, "test": test.rows}
+    return Trained(model, best, test_metric, test_loss, 0.0, curve, outputs=outputs)
 
 
 class _Mover:
@@ -160,6 +168,7 @@ class _Mover:
 
 def first_model(task: Task, dataset: Any, split: Split, config: Any, seed: int) -> Trainable:
     """The model with the weights that a seed begins with. Global random state stays as it was."""
+    refuse_giants(lambda: task.build(dataset, config), config)
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
         model = task.build(dataset, config)
@@ -201,6 +210,7 @@ class Evaluation:
 
     def __init__(self, dataset: Dataset, ids: Tensor, batch_size: int) -> None:
         self.batches: Sequence[Any] = list(dataset.batches(ids, batch_size)) if len(ids) else ()
+        self.rows: Rows = ()  # what the model gave that was evaluated last
 
     @torch.no_grad()
     def of(self, model: Trainable) -> tuple[float, float]:
@@ -208,7 +218,8 @@ class Evaluation:
             return math.nan, math.nan
         model.eval()
         rows = zip(*(model.evaluate(batch) for batch in self.batches), strict=True)
-        loss, score = model.judge(*(torch.cat(parts) for parts in rows))
+        self.rows = tuple(torch.cat(parts) for parts in rows)
+        loss, score = model.judge(*self.rows)
         return float(loss), float(score)
 
 

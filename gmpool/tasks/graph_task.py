@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gmpool.data import CATALOGUE, Card, Dataset, Split, card
+from gmpool.data import CATALOGUE, Card, Dataset, Split, card, load
+from gmpool.data.dataset import source_of
 from gmpool.errors import unknown
 from gmpool.graph.reads import batches_for, reads_of
 from gmpool.pool import METHODS
@@ -13,9 +14,17 @@ from gmpool.tasks.task import FixedBatches, Flag, Task
 from gmpool.tasks.trainable import Trainable
 
 TABLE_FLAGS = (
-    Flag("smiles_column", str, "CSV: the column with SMILES."),
-    Flag("split_column", str, "CSV: the column that says train, valid or test."),
-    Flag("skip_bad_rows", bool, "CSV: leave unusable rows out instead of stopping.", False),
+    Flag("smiles_column", str, "Table: the column with SMILES."),
+    Flag("label", str, "Table: a label column.", repeat=True),
+    Flag("task", str, "Table: multiclass, binary or regression; default inferred."),
+    Flag(
+        "split_column",
+        str,
+        "Table: the column that says train, valid or test, or the number of a fold; none: "
+        "whatever the columns say, a random split.",
+    ),
+    Flag("skip_bad_rows", bool, "Table: leave unusable rows out instead of stopping.", False),
+    Flag("skip_bad_labels", bool, "Table: leave unusable labels out, and keep their rows.", False),
 )
 
 
@@ -25,13 +34,27 @@ class GraphTask(Task):
     def card(self, name: str) -> Card | None:
         return card(name) if name in CATALOGUE else None  # whose digests may not be known
 
-    def own(self, text: str, folder: Path) -> Any:
+    def read(self, source: str, root: Path | None, *, label: Any = None, **options: Any) -> Dataset:
+        """Opens a set with the options of TABLE_FLAGS, and others of its source."""
+        return load(source, root, label_columns=label or None, **options)
+
+    def own(self, text: str, folder: Path, **options: Any) -> Any:
+        return self.open(self._place(text, folder), **options)
+
+    def takes(self, text: str, folder: Path) -> Collection[str]:
+        source = source_of(self._place(text, folder))
+        flags = super().takes(text, folder)
+        taken = set(source.options.values()) if source else ()
+        return [name for name in flags if f"--{name.replace('_', '-')}" in taken]
+
+    def _place(self, text: str, folder: Path) -> str:
+        """What `open` is given for it: a name, or the path from the folder of the plan."""
         if text in CATALOGUE:
-            return self.open(text)
+            return text
         path = folder / text
         if not (path.exists() or path.suffix or len(Path(text).parts) > 1):
             raise unknown("dataset", text, CATALOGUE)
-        return self.open(str(path))
+        return str(path)
 
     def splits(self, dataset: Dataset) -> Sequence[Split]:
         return dataset.folds

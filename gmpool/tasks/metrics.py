@@ -6,7 +6,9 @@ from torch.nn import functional as F
 
 
 def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:
-    """Mean loss over the labels that are there. out [B, C] or [B, T]; y [B] or [B, T] with NaN."""
+    """Mean loss over the labels that are there; 0 where there is none. NaN where an output is, so
+    that a training that diverges is seen. out [B, C] or [B, T]; y [B], of which a set has all, or
+    [B, T] with NaN."""
     if task == "multiclass":
         return F.cross_entropy(out, y)
     present = ~y.isnan()
@@ -20,13 +22,21 @@ def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:
 
 def metric_of(name: str, out: Tensor, y: Tensor) -> float:
     """Accuracy and ROC-AUC in percent, RMSE in the label's unit, error_x its square; error_a is the
-    mean of errors that are given as they are. NaN where it is not defined."""
+    mean of errors that are given as they are; nrmse the mean over columns of their RMSE, of
+    outputs and labels in deviations of the column. NaN where it is not defined."""
     return float(metrics_of(name, out[None], y[None]))
 
 
 def metrics_of(name: str, out: Tensor, y: Tensor) -> Tensor:
     """The same for R replicas. out [R, n, C] or [R, n, T]; y [R, n] (negative: missing) or
-    [R, n, T] (NaN: missing) -> float64 [R]"""
+    [R, n, T] (NaN: missing) -> float64 [R]. Outputs that are no numbers, or so large that their
+    error is none, have no score."""
+    broken = out.isnan().any(2) & (y >= 0) if y.dim() == 2 else out.isnan() & ~y.isnan()
+    score = _metrics_of(name, out, y)
+    return score.masked_fill(broken.flatten(1).any(1) | score.isinf(), torch.nan)
+
+
+def _metrics_of(name: str, out: Tensor, y: Tensor) -> Tensor:
     if y.dim() == 2:
         present = y >= 0
         right = (out.argmax(2) == y) & present
@@ -41,6 +51,9 @@ def metrics_of(name: str, out: Tensor, y: Tensor) -> Tensor:
     if name == "error_a":
         return torch.where(present, out, 0.0).double().sum((1, 2)) / count
     error = torch.where(present, out - y, 0.0).double()
+    if name == "nrmse":
+        each = (error.square().sum(1) / present.sum(1)).sqrt()  # [R, T]
+        return each.nanmean(1)
     squared = error.square().sum((1, 2)) / count
     return squared if name == "error_x" else squared.sqrt()
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from gmpool.data import PackedGraphs
 from gmpool.data.packed import with_categories
-from gmpool.errors import CheckpointError, DataError
+from gmpool.errors import CheckpointError, DataError, unknown
 from gmpool.pool.method import GraphSizes
 
 NAMED_ALIKE = ("cat_sizes", "cat_starts", "edge_cat_sizes", "class_names", "task_names")
 """What a shape takes over from its graphs as it is."""
+REBUILDS = "reconstruct"
+"""The task of a model that has no labels."""
+TASKS = ("multiclass", "binary", "regression", REBUILDS)
+MOST = 2**31
+"""No number of a shape is greater: features, nodes, categories."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class DataShape:
     @classmethod
     def of(cls, graphs: PackedGraphs, *, labelled: bool = True) -> DataShape:
         """labelled: whether the model is to predict labels; else it rebuilds the features."""
-        task = graphs.task if labelled else "reconstruct"
+        task = graphs.task if labelled else REBUILDS
         if task is None:
             raise DataError(
                 f"{graphs.name} has no labels; training needs at least one label column"
@@ -47,9 +53,49 @@ class DataShape:
         )
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> DataShape:
-        lists = {k: tuple(v) for k, v in values.items() if isinstance(v, list)}
-        return cls(**{**values, **lists})
+    def from_json(cls, values: object) -> DataShape:
+        """From a file that anybody may have written."""
+        if not isinstance(values, Mapping):
+            raise CheckpointError(f"shape must be an object, got {values!r:.60}")
+        known = {field.name: str(field.type) for field in fields(cls)}
+        for key in values:
+            if key not in known:
+                raise unknown("part of a shape", key, known)
+        for key in ("task", "num_features", "num_outputs", "mean_nodes"):
+            if key not in values:
+                raise CheckpointError(f"shape.{key} is missing")
+        for key, value in values.items():
+            _check(key, value, known[key])
+        given: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
+        shape = cls(**given)
+        shape._check_counts()
+        return shape
+
+    def _check_counts(self) -> None:
+        """What must agree with each other."""
+        if self.task not in TASKS:
+            raise unknown("task of a shape", self.task, TASKS)
+        kind = "class_names" if self.task == "multiclass" else "task_names"
+        names: tuple[str, ...] = getattr(self, kind)
+        needed = self.task == "multiclass" or (self.task != REBUILDS and names)
+        if needed and len(names) != self.num_outputs:
+            raise CheckpointError(
+                f"shape has {len(names)} {kind} for {self.num_outputs} num_outputs"
+            )
+        if self.task == REBUILDS and self.num_outputs != self.num_features:
+            raise CheckpointError(
+                f"shape has {self.num_outputs} num_outputs to rebuild {self.num_features} features"
+            )
+        if self.cat_starts and len(self.cat_starts) != len(self.cat_sizes):
+            raise CheckpointError(
+                f"shape has {len(self.cat_starts)} cat_starts for {len(self.cat_sizes)} cat_sizes"
+            )
+        if 0 in self.cat_sizes + self.edge_cat_sizes or sum(self.cat_sizes) > self.num_features:
+            raise CheckpointError(
+                f"shape.cat_sizes {self.cat_sizes} do not fit {self.num_features} num_features"
+            )
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,6 +129,23 @@ class DataShape:
                     f"has {found}; predict on data with the same features, or train a model on it"
                 )
         return graphs
+
+
+def _check(key: str, value: Any, kind: str) -> None:
+    """A value of a shape in a file; kind: the type that is declared."""
+    many = kind.startswith("tuple")
+    if many and not isinstance(value, list | tuple):
+        raise CheckpointError(f"shape.{key} must be a list, got {value!r:.60}")
+    for one in value if many else [value]:
+        if "str" in kind:
+            fits = isinstance(one, str)
+        else:
+            number = isinstance(one, int if "int" in kind else int | float) and one is not True
+            least = -MOST if key == "cat_starts" else 0
+            fits = number and one is not False and least <= one <= MOST
+        if not fits:
+            wanted = "text" if "str" in kind else f"a number from 0 to {MOST}"
+            raise CheckpointError(f"shape.{key} must be {wanted}, got {one!r:.60}")
 
 
 def _deciles(graphs: PackedGraphs) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ by this interface alone.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -24,7 +24,8 @@ from gmpool.report.comparison import Cell, compare
 from gmpool.report.comparison_grid import comparison_grid
 from gmpool.report.grid import Grid
 from gmpool.report.summary import summarise, summary_grid
-from gmpool.tasks.trainable import Trainable
+from gmpool.tasks.predictions import Predictions
+from gmpool.tasks.trainable import Rows, Trainable
 
 TASKS: Registry[Task] = Registry("task", package="gmpool.tasks", group="gmpool.tasks")
 DEFAULT = "classify"
@@ -69,6 +70,8 @@ class Fitted(NamedTuple):
     valid_metric: float
     test_metric: float
     seconds: float
+    outputs: Mapping[str, Rows] = {}
+    """Outputs and labels of the parts "valid" and "test", for `Task.scores`."""
 
 
 class Flag(NamedTuple):
@@ -132,6 +135,8 @@ class Task:
     """Whether its pictures want the models of runs."""
     has_weights: ClassVar[bool] = True
     """Whether its models can be saved."""
+    scores_outputs: ClassVar[bool] = False
+    """Whether `scores` wants what models gave of the validation and the test part."""
     at_once: ClassVar[int | None] = 1
     """How many programs of one set and method take turns on a GPU; None: all."""
     train_config: ClassVar[type[TrainConfig]] = TrainConfig
@@ -143,9 +148,13 @@ class Task:
         """The dataset of a name or a path; options are those of `flags`."""
         raise NotImplementedError
 
-    def own(self, text: str, folder: Path) -> Any:
-        """The user's own data, given in a plan that lies in a folder."""
-        return self.open(str(folder / text))
+    def own(self, text: str, folder: Path, **options: Any) -> Any:
+        """The user's own data, given in a plan that lies in a folder; options as for `open`."""
+        return self.open(str(folder / text), **options)
+
+    def takes(self, text: str, folder: Path) -> Collection[str]:
+        """The names of the flags that such data can be opened with."""
+        return [flag.name for flag in self.flags if flag.to == "data"]
 
     def card(self, name: str) -> Card | None:
         """What is known of a set by its name alone; None where it must be opened."""
@@ -207,12 +216,18 @@ class Task:
         """A classical method is fitted here; None: the engine trains what `build` gives."""
         return None
 
+    def scores(self, model: Any, dataset: Any, outputs: Mapping[str, Rows]) -> dict[str, Any]:
+        """What the row of a finished run says of the rows that its model gave, at the weights that
+        were chosen, of the parts "valid" and "test"; a part that is empty is not there."""
+        return {}
+
     def finish(self, model: Any, dataset: Any, split: Split, device: str) -> dict[str, Any]:
         """What more the row of a finished run says."""
         return {}
 
-    def predict(self, model: Any, source: str, root: Path | None, **options: Any) -> Predictions:
-        """A saved model on new data."""
+    def predict(self, model: Any, source: Any, root: Path | None, **options: Any) -> Predictions:
+        """A saved model on new data, row by row as they are asked for; what does not fit the model
+        at all raises before the first."""
         raise UserError(f"a model of {self.name} makes no predictions")
 
     # -- stacks ---------------------------------------------------------------------------------
@@ -246,14 +261,6 @@ class Task:
     def summary(self, rows: Sequence[Row]) -> list[Grid]:
         """The table of a store, which knows no plan."""
         return [summary_grid(summarise(rows))]
-
-
-class Predictions(NamedTuple):
-    """A table of predictions, one row per example."""
-
-    columns: list[str]
-    rows: Sequence[list[str]]
-    skipped: tuple[str, ...] = ()
 
 
 def task_of(family: str, method: str) -> Task:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
+from killed import ends_before
 from small_graphs import atoms
 from small_jobs import Log, job, timeless
 from small_sets import classes, split
 
 from gmpool.data import Dataset, Split
-from gmpool.engine.checkpoint import KeepAll, KeepBest, kept_model, load_model
+from gmpool.engine.checkpoint import kept_model, load_model, saved_key
 from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job
+from gmpool.engine.keep import KeepAll, KeepBest, best_of
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
@@ -75,6 +79,69 @@ def test_the_weights_of_all_are_kept_and_rebuild_the_same(tmp_path: Path) -> Non
     log = Log()
     run_jobs(todo, store, Alone(), keep=KeepAll(keep), watcher=log)
     assert log.runs == [("random", 42, 1, True), ("gmt", 42, 1, True)], "what is kept, is kept"
+
+
+def test_what_is_saved_already_is_not_trained_again(tmp_path: Path) -> None:
+    """And of recorded runs without models only the best is."""
+    store, todo, folder = RunStore(tmp_path / "runs"), [job(folds=3)], tmp_path / "model"
+    rows = run_jobs(todo, store, Alone())
+    best, log = best_of(rows), Log()
+    run_jobs(todo, store, Alone(), watcher=log, keep=KeepBest(folder))
+    assert [run for run in log.runs if not run[-1]] == [("gmt", best.seed, best.fold, False)]
+    before, again = (folder / "model.safetensors").stat().st_mtime_ns, Log()
+    run_jobs(todo, store, Alone(), watcher=again, keep=KeepBest(folder))
+    assert [reused for *_, reused in again.runs] == [True] * 6
+    assert (folder / "model.safetensors").stat().st_mtime_ns == before
+    assert log.notes == again.notes == []
+
+
+def test_damaged_weights_are_made_again(tmp_path: Path) -> None:
+    store, todo, keep = RunStore(tmp_path), [job("mean", folds=1, seeds=2)], tmp_path / "models"
+    rows = run_jobs(todo, store, Alone(), keep=KeepAll(keep))
+    path = keep / rows[1].key / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4] + b"none")
+    assert kept_model(keep)(rows[1]) is None
+    log = Log()
+    run_jobs(todo, store, Alone(), watcher=log, keep=KeepAll(keep))
+    assert log.runs == [("mean", 42, 1, True), ("mean", 43, 1, False)]
+    assert path.read_bytes() == whole
+
+
+def test_a_run_that_comes_out_otherwise_is_told_and_the_model_says_both(tmp_path: Path) -> None:
+    todo = [job("mean", folds=1, seeds=1)]
+    (row,) = run_jobs(todo, RunStore(tmp_path / "a"), Alone())
+    store, log = RunStore(tmp_path / "b"), Log()
+    store.record(replace(row, test=12.5, device="another machine"))
+    run_jobs(todo, store, Alone(), watcher=log, keep=KeepBest(tmp_path / "model"))
+    about = load_model(tmp_path / "model").description["about"]
+    assert (about["key"], about["test"], about["done_again"]["test"]) == (row.key, 12.5, row.test)
+    (said,) = log.notes
+    assert f"gave test accuracy {row.test} on {row.device}, where 12.5 is recorded" in said
+    assert [one.test for one in store] == [12.5]
+
+
+@pytest.mark.parametrize("who", [KeepAll, KeepBest])
+def test_killed_anywhere_the_same_command_ends_with_row_and_model(
+    who: type[KeepAll] | type[KeepBest], tmp_path: Path
+) -> None:
+    """At each write, fsync, rename and link of a run that is recorded and whose model is kept."""
+    todo, ended, step = [job("mean", folds=1, seeds=1, epochs=1)], False, 0
+    whole: list[bytes] = []
+    while not ended:
+        store, keep = RunStore(tmp_path / str(step)), who(tmp_path / str(step) / "models")
+        ended = ends_before(step, partial(run_jobs, todo, store, Alone(), keep=keep))
+        (row,) = run_jobs(todo, store, Alone(), keep=keep)
+        assert len(list(store)) == 1
+        saved = keep.folder / row.key if who is KeepAll else keep.folder
+        assert saved_key(saved) == row.key
+        weights = load_model(saved).model.state_dict()
+        whole.append(b"".join(weight.numpy().tobytes() for weight in weights.values()))
+        left = {p.name for p in store.folder.iterdir()}
+        assert left - {"models", "rows.jsonl"} <= {".claims", ".rows.jsonl.writer"}
+        step += 1
+    assert step > 12
+    assert len(set(whole)) == 1
 
 
 def test_a_method_without_weights(tmp_path: Path) -> None:

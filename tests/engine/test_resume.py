@@ -129,3 +129,29 @@ def test_workers_end_with_who_started_them(
     finish(tmp_path)
     found = sorted(content(tmp_path), key=lambda row: row["fold"])
     assert found == uninterrupted, "processes do the same, in their own order"
+
+
+def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path) -> None:
+    """The signal is for who started them alone, as from `kill`, before any of them is there."""
+    process = start(tmp_path / "runs", "--workers", "2")
+    limit = time.monotonic() + 60
+    while not any(b"forkserver" in words for words in children(process.pid)):
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < limit
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)  # which waits for all who have its pipes
+    assert (process.returncode, out) == (130, "")
+    assert err.strip().splitlines()[-1].startswith(f"stopped: 0 of {FOLDS} runs are recorded")
+    assert "Traceback" not in err
+    assert not (tmp_path / "runs").exists()
+
+
+def children(pid: int) -> list[bytes]:
+    """The commands of those that a process has started."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            path = Path(f"/proc/{child}/cmdline")
+            found += [path.read_bytes()] if path.exists() else []
+    return found

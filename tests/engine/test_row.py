@@ -78,6 +78,58 @@ def test_an_undefined_score_is_null(tmp_path: Path, executor: Executor) -> None:
 
 
 @EXECUTORS
+@pytest.mark.parametrize(
+    ("task", "metric"),
+    [("multiclass", "accuracy"), ("binary", "roc_auc"), ("regression", "rmse")],
+)
+def test_each_label_column_is_scored_from_the_outputs_that_were_judged(
+    task: str, metric: str, tmp_path: Path, executor: Executor
+) -> None:
+    y = torch.tensor([[0.0], [1.0]] * 12)
+    graphs = classes() if task == "multiclass" else with_labels(y, task)
+    data = Dataset("shapes", graphs, (split(), random_split(24, seed=1)), metric)
+    rows = run_jobs([job(data=data, folds=2, seeds=2)], RunStore(tmp_path), executor)
+    for row in rows:
+        found = row.more["scores"]
+        assert found["labels"] == ["y0"]
+        assert found["test"]["count"] == [len(data.folds[row.fold - 1].test)]
+        assert found["test"][metric][0] == pytest.approx(row.test, rel=1e-6)
+        assert found["valid"][metric][0] == pytest.approx(row.valid, rel=1e-5)
+
+
+@EXECUTORS
+def test_targets_in_several_units_are_not_one_number_over_both(
+    tmp_path: Path, executor: Executor
+) -> None:
+    """A column in grams and one in kilograms: each has its own scores, and what is selected by
+    weighs them alike."""
+    y = torch.rand(24, 2, generator=torch.Generator().manual_seed(1))
+    y[20, 1] = math.nan
+    part, units = split(), torch.tensor([1.0, 1024.0])
+    data = Dataset.of(with_labels(y * units, "regression"), (part,))
+    (row,) = run_jobs([job(data=data, folds=1, seeds=1)], RunStore(tmp_path), executor)
+    scores = row.more["scores"]["test"]
+    assert scores["count"] == [6, 5]
+    deviations = (y * units)[part.train].std(0, correction=0)
+    each = [rmse / std for rmse, std in zip(scores["rmse"], deviations.tolist(), strict=True)]
+    assert row.metric == data.metric == "nrmse"
+    assert row.test == pytest.approx(sum(each) / 2, rel=1e-5)
+    assert all(math.isfinite(value) for name in ("mae", "r2") for value in scores[name])
+
+
+@EXECUTORS
+def test_one_class_only_is_a_reason_and_no_number(tmp_path: Path, executor: Executor) -> None:
+    labels, part = torch.tensor([[0.0], [1.0]] * 12), split()
+    labels[part.test] = 0.0
+    data = Dataset("shapes", with_labels(labels, "binary"), (part,), "roc_auc")
+    (row,) = run_jobs([job(data=data, folds=1, seeds=1)], RunStore(tmp_path), executor)
+    assert row.test is None
+    scores = row.more["scores"]
+    assert scores["test"]["undefined"]["y0"]["roc_auc"] == "one class only in the test part"
+    assert scores["valid"]["roc_auc"] == [pytest.approx(row.valid)]
+
+
+@EXECUTORS
 @pytest.mark.parametrize("without", ["valid", "test"])
 def test_a_part_that_is_not_there_has_no_score(
     without: str, tmp_path: Path, executor: Executor
@@ -86,6 +138,7 @@ def test_a_part_that_is_not_there_has_no_score(
     part = Split(**{**parts, without: parts[without][:0]})
     data = Dataset("shapes", classes(), (part,), "accuracy")
     (row,) = run_jobs([job(data=data, folds=1, seeds=1)], RunStore(tmp_path), executor)
+    assert without not in row.more["scores"]
     scores = {"valid": row.valid, "test": row.test}
     assert scores.pop(without) is None
     assert None not in scores.values()

@@ -130,9 +130,9 @@ def test_jobs_of_one_program_are_given_together(tmp_path: Path) -> None:
     together: list[list[str]] = []
 
     class Spy(Stacked):
-        def run(self, work: Any, watcher: Any) -> Any:
+        def run(self, work: Any, *rest: Any) -> Any:
             together.append([job.label for job, _ in work])
-            return super().run(work, watcher)
+            return super().run(work, *rest)
 
     lines = [reconstruction("gmt", atoms(), ratio=ratio) for ratio in (0.2, 0.5)]
     jobs = [*lines, reconstruction("random", atoms()), job("mean"), job("mean", lr=0.1)]

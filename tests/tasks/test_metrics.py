@@ -112,3 +112,41 @@ def test_multiclass_loss_is_cross_entropy() -> None:
     out, y = torch.tensor([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]]), torch.tensor([1, 2])
     expected = -(out.log_softmax(1)[0, 1] + out.log_softmax(1)[1, 2]) / 2
     torch.testing.assert_close(loss_of("multiclass", out, y), expected)
+
+
+def test_targets_in_several_units_are_told_in_deviations_of_each() -> None:
+    """As outputs and labels are learned: each column divided by its deviation."""
+    out = torch.tensor([[1.0, 5.0, 9.0], [3.0, 7.0, 9.0]])
+    y = torch.tensor([[0.0, NAN, NAN], [2.0, 4.0, NAN]])
+    assert metric_of("nrmse", out, y) == pytest.approx((1.0 + 3.0) / 2)
+    assert math.isnan(metric_of("nrmse", out, torch.full_like(y, NAN)))
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "rmse", "nrmse", "error_x", "error_a"])
+def test_outputs_that_are_no_numbers_have_no_score(metric: str) -> None:
+    """Else NaN would be a class like another, and rank above all; without a label it is nothing."""
+    out = torch.tensor([[[0.1, 2.0], [-1.0, 3.0]]]).repeat(3, 1, 1)
+    y = torch.tensor([[[0.0, 1.0], [1.0, NAN]]]).repeat(3, 1, 1)
+    out[1, 0, 0] = out[2, 1, 1] = NAN
+    alone, broken, elsewhere = metrics_of(metric, out, y).tolist()
+    assert math.isnan(broken)
+    assert alone == elsewhere
+    assert math.isfinite(alone)
+
+
+def test_a_class_of_outputs_that_are_no_numbers_is_none() -> None:
+    out = torch.tensor([[NAN, 0.0], [2.0, 1.0]])
+    assert math.isnan(metric_of("accuracy", out, torch.tensor([0, 0])))
+    assert metric_of("accuracy", out, torch.tensor([-100, 0])) == 100.0
+
+
+def test_an_infinite_error_is_no_number() -> None:
+    assert math.isnan(metric_of("rmse", torch.tensor([[math.inf]]), torch.tensor([[1.0]])))
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_the_loss_of_a_model_that_diverged_is_no_number(task: str) -> None:
+    """Whether its label is there or not, so that the training ends with a word on it."""
+    out = torch.tensor([[NAN], [1.0]])
+    assert loss_of(task, out, torch.tensor([[1.0], [0.0]])).isnan()
+    assert loss_of(task, out, torch.tensor([[NAN], [0.0]])).isnan()

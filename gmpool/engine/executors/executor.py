@@ -40,6 +40,15 @@ class Watcher(Protocol):
     def note(self, text: str) -> None: ...
 
 
+Begin = Callable[[Run], bool]
+"""Is asked before a run is begun; no: somebody else does it, and it is left out."""
+
+
+def freely(run: Run) -> bool:
+    """Nobody else is there."""
+    return True
+
+
 class Executor(Protocol):
     """What is recorded is decided above it, so that it is resumable without a line of its own."""
 
@@ -48,7 +57,9 @@ class Executor(Protocol):
         """Whether runs of several jobs are better given together."""
         ...
 
-    def run(self, work: Sequence[Work], watcher: Watcher | None) -> Generator[Outcome]:
+    def run(
+        self, work: Sequence[Work], watcher: Watcher | None, begin: Begin = freely
+    ) -> Generator[Outcome]:
         """Do all runs; each with its result as it comes, or with the user's error that ended it."""
         ...
 
@@ -91,8 +102,10 @@ class Alone:
     device: str = "cpu"
     joins_jobs: ClassVar[bool] = False
 
-    def run(self, work: Sequence[Work], watcher: Watcher | None) -> Generator[Outcome]:
+    def run(
+        self, work: Sequence[Work], watcher: Watcher | None, begin: Begin = freely
+    ) -> Generator[Outcome]:
         for job, runs in work:
-            for run in runs:
+            for run in filter(begin, runs):
                 on_epoch = watcher.run_started(job, run) if watcher else None
                 yield train_one(job, run, self.device, on_epoch)

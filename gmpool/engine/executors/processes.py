@@ -14,15 +14,25 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import forkserver
 from typing import ClassVar
 
 import torch
 
-from gmpool.engine.executors.executor import Outcome, Watcher, Work, train_one
+from gmpool.engine.executors.executor import (
+    Begin,
+    Outcome,
+    Watcher,
+    Work,
+    freely,
+    train_one,
+)
 from gmpool.engine.job import Job, Run
 from gmpool.errors import UserError
 
@@ -37,22 +47,35 @@ class Processes:
     workers: int
     joins_jobs: ClassVar[bool] = True
 
-    def run(self, work: Sequence[Work], watcher: Watcher | None) -> Generator[Outcome]:
+    def run(
+        self, work: Sequence[Work], watcher: Watcher | None, begin: Begin = freely
+    ) -> Generator[Outcome]:
         todo = [(number, run) for number, (_, runs) in enumerate(work) for run in runs]
         if not todo:
             return
+        tasks = (task for task in todo if begin(task[1]))
         before = multiprocessing.active_children()
+        workers, context = min(self.workers, len(todo)), _context()
+        _get_ready(context)
         pool = ProcessPoolExecutor(
-            min(self.workers, len(todo)),
-            mp_context=_context(),
+            workers,
+            mp_context=context,
             initializer=_begin,
             initargs=(pickle.dumps([job for job, _ in work]),),
         )
         try:
-            running = {pool.submit(_train, *task): task for task in todo}
-            for future in as_completed(running):
-                number, run = running[future]
-                yield work[number].job, run, pickle.loads(future.result())
+            running: dict[Future[bytes], tuple[int, Run]] = {}
+            for task in islice(tasks, workers):
+                with _whole():
+                    running[pool.submit(_train, *task)] = task
+            while running:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    number, run = running.pop(future)
+                    # The next is begun first, so that no worker waits for who looks at this one.
+                    for task in islice(tasks, 1):
+                        with _whole():
+                            running[pool.submit(_train, *task)] = task
+                    yield work[number].job, run, pickle.loads(future.result())
         except BrokenProcessPool as error:
             raise UserError(
                 "a worker process ended before its run was done, for want of memory perhaps; what "
@@ -80,6 +103,43 @@ def _context() -> multiprocessing.context.BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
+
+
+def _get_ready(context: multiprocessing.context.BaseContext) -> None:
+    """Wait for the process that workers are copies of to have imported what they need: whoever asks
+    for a worker before that and is stopped leaves one that is born later, and complains.
+
+    No signal of a terminal is for it, nor for its copies."""
+    if context.get_start_method() != "forkserver":
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    first = context.Process(target=_nothing)  # type: ignore[attr-defined]
+    first.start()
+    first.join()
+
+
+def _nothing() -> None:
+    """The first copy is for seeing that there can be one."""
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Ctrl-C waits until a worker that is being started is known."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[object] = []
+    before = signal.signal(signal.SIGINT, lambda *_: asked.append(_))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked:
+        raise KeyboardInterrupt
 
 
 _jobs: Sequence[Job] = ()

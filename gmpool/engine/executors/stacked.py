@@ -1,9 +1,17 @@
 """Many runs as one program."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from gmpool.engine.executors.executor import Alone, Outcome, Watcher, Work, outcome
+from gmpool.engine.executors.executor import (
+    Alone,
+    Begin,
+    Outcome,
+    Watcher,
+    Work,
+    freely,
+    outcome,
+)
 from gmpool.engine.job import Job, Run
 from gmpool.engine.stack.size import largest_stack
 from gmpool.engine.stack.stack import Member
@@ -26,31 +34,34 @@ class Stacked:
     def joins_jobs(self) -> bool:
         return self.side_by_side is not None
 
-    def run(self, work: Sequence[Work], watcher: Watcher | None) -> Generator[Outcome]:
+    def run(
+        self, work: Sequence[Work], watcher: Watcher | None, begin: Begin = freely
+    ) -> Generator[Outcome]:
         at_once = self._at_once(work)
         stacks: list[Work] = []
         for job, runs in work:
             if why := job.task.cannot_stack(job.dataset, job.model):
                 if watcher:
                     watcher.note(f"{job.model.method} on {job.name} runs one at a time: {why}")
-                yield from Alone(self.device).run([Work(job, runs)], watcher)
+                yield from Alone(self.device).run([Work(job, runs)], watcher, begin)
                 continue
             members, beside = _members(job, runs), min(at_once, len(work)) - 1
             size = self.replicas or largest_stack(
                 job.task, job.dataset, members, self.device, beside=beside
             )
             stacks += [Work(job, runs[at : at + size]) for at in range(0, len(runs), size)]
-        stackings = (
-            Stacking(
-                job.task,
-                job.dataset,
-                _members(job, runs),
-                watcher.stack_started(job, runs) if watcher else None,
-            )
-            for job, runs in stacks
-        )
-        for number, at, trained in train_together(stackings, device=self.device, at_once=at_once):
-            job, runs = stacks[number]
+        begun: list[Work] = []
+
+        def stackings() -> Iterator[Stacking]:
+            """Each when its turn comes, with the runs that nobody else does by then."""
+            for job, runs in stacks:
+                if mine := list(filter(begin, runs)):
+                    begun.append(Work(job, mine))
+                    on_epoch = watcher.stack_started(job, mine) if watcher else None
+                    yield Stacking(job.task, job.dataset, _members(job, mine), on_epoch)
+
+        for number, at, trained in train_together(stackings(), device=self.device, at_once=at_once):
+            job, runs = begun[number]
             yield outcome(job, runs[at], trained, self.device)
 
     def _at_once(self, work: Sequence[Work]) -> int:

@@ -177,7 +177,8 @@ class Program:
             loss = metric = torch.full_like(self.loss_sum, torch.nan)
             better = self.best.take(self.replicas.weights, self.running)
         else:
-            loss, metric = evaluated(self.replicas, self.batches, self.valid, self.valid_bounds)
+            rows = evaluated(self.replicas, self.batches, self.valid, self.valid_bounds)
+            loss, metric = self.replicas.judge(rows)
             sign = 1.0 if self.higher else -1.0
             score = torch.where(self.best.by_loss, -loss, sign * metric)
             better = self.best.offer(score, self.replicas.weights, self.running)
@@ -196,9 +197,7 @@ def loads_while_capturing() -> bool:
     return version.value >= 12030
 
 
-def evaluated(
-    replicas: Replicas, batches: FixedBatches, ids: Tensor, bounds: Any
-) -> tuple[Tensor, Tensor]:
-    """(losses, metrics) of the replicas on the examples ids [R, S, B]. Both float64 [R]"""
+def evaluated(replicas: Replicas, batches: FixedBatches, ids: Tensor, bounds: Any) -> list[Tensor]:
+    """The rows of the replicas on the examples ids [R, S, B], to be judged. Each [R, n, ...]"""
     parts = [replicas.evaluate(batches.make(part, bounds)) for part in ids.unbind(1)]
-    return replicas.judge([torch.cat(rows, dim=1) for rows in zip(*parts, strict=True)])
+    return [torch.cat(rows, dim=1) for rows in zip(*parts, strict=True)]

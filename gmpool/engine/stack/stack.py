@@ -257,11 +257,22 @@ class Stack:
         models = [replicas.filled(m, list(ws)) for m, ws in zip(begun_as, on_host, strict=True)]
         ids = self._batched([self.members[number].split.test for number in numbers])
         losses = metrics = torch.full((len(rows),), math.nan)
+        seen: dict[str, list[Tensor]] = {}
         if ids is not None:
             bounds = self.batches.bounds(ids)
-            losses, metrics = evaluated(replicas, self.batches, ids.to(self.device), bounds)
+            seen["test"] = evaluated(replicas, self.batches, ids.to(self.device), bounds)
+            losses, metrics = replicas.judge(seen["test"])
+        if self.task.scores_outputs and self.valid is not None:
+            ids = self.valid[rows].to(self.device)
+            seen["valid"] = evaluated(replicas, self.batches, ids, self.valid_bounds)
         each = zip(numbers, models, metrics.tolist(), losses.tolist(), strict=True)
-        return [(n, self._result(self.progress[n], *found)) for n, *found in each]
+        results = [self._result(self.progress[n], *found) for n, *found in each]
+        if self.task.scores_outputs:
+            for part, tensors in seen.items():
+                for result, *own in zip(results, *(t.cpu() for t in tensors), strict=True):
+                    if isinstance(result, Trained):
+                        result.outputs[part] = tuple(own)
+        return list(zip(numbers, results, strict=True))
 
     @staticmethod
     def _result(progress: _Progress, model: Trainable, metric: float, loss: float) -> Outcome:

@@ -5,13 +5,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.data.dataset import METRICS
+from gmpool.data.dataset import metric_for
 from gmpool.data.fixed_batch import FixedBatch
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
 from gmpool.nn.heads import classifier
 from gmpool.tasks.classify.networks import make_network
 from gmpool.tasks.classify.settings import ModelConfig
-from gmpool.tasks.metrics import loss_of
+from gmpool.tasks.metrics import loss_of, metrics_of
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.trainable import Batch, Supervised
 
@@ -27,7 +27,7 @@ class GraphModel(Supervised):
     def __init__(self, shape: DataShape, config: ModelConfig) -> None:
         super().__init__()
         self.shape, self.config = shape, config
-        self.metric = METRICS[shape.task]
+        self.metric = metric_for(shape.task, shape.num_outputs)
         self.network = make_network(shape, config)
         self.head = classifier(
             self.network.out_dim, config.hidden_dim, shape.num_outputs, dropout=config.dropout
@@ -61,9 +61,18 @@ class GraphModel(Supervised):
         return y
 
     def distance(self, out: Tensor, y: Tensor) -> Tensor:
-        if self.begins_by_split:
-            y = (y - self.target_mean) / self.target_std
-        return loss_of(self.shape.task, out, y)
+        return loss_of(self.shape.task, out, self._as_learned(y))
+
+    def _as_learned(self, y: Tensor) -> Tensor:
+        """Labels in the unit of the outputs."""
+        return (y - self.target_mean) / self.target_std if self.begins_by_split else y
+
+    def judge(self, *rows: Tensor) -> tuple[Tensor, Tensor]:
+        if self.metric != "nrmse":
+            return super().judge(*rows)
+        out, y = rows
+        score = metrics_of(self.metric, out[None], self._as_learned(y)[None])[0]
+        return self.distance(out, y), score
 
     def in_label_units(self, out: Tensor) -> Tensor:
         """Outputs as the labels were given; logits stay logits."""

@@ -1,14 +1,19 @@
 """A trained model on new graphs."""
 
-from pathlib import Path
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gmpool.data import PackedGraphs, epoch_batches, load
+from gmpool.atomic_files import PathLike
+from gmpool.data import PackedGraphs, epoch_batches
+from gmpool.data.graph_rows import Part, graph_rows
+from gmpool.data.packed import unseen_categories
 from gmpool.tasks.classify.model import GraphModel
-from gmpool.tasks.task import Predictions
+from gmpool.tasks.predictions import Answer, Predictions, Value
+from gmpool.tasks.shape import DataShape
 
 
 @torch.no_grad()
@@ -26,29 +31,53 @@ def predict(model: GraphModel, graphs: PackedGraphs, *, batch_size: int = 256) -
     return model.in_label_units(out)
 
 
-def prediction_columns(model: GraphModel) -> list[str]:
-    """The names of predict's columns."""
-    shape = model.shape
+def prediction_columns(shape: DataShape) -> dict[str, type]:
+    """pred_NAME is the most likely class or the value of a label, p_NAME the probability of a class
+    or of yes."""
     if shape.task == "multiclass":
-        return [f"p_{name}" for name in shape.class_names]
+        label = shape.task_names[0] if shape.task_names else "class"
+        return {f"pred_{label}": str, **{f"p_{name}": float for name in shape.class_names}}
     names = shape.task_names or tuple(f"task_{i}" for i in range(shape.num_outputs))
-    return [f"p_{name}" if shape.task == "binary" else name for name in names]
+    return {f"{'p' if shape.task == 'binary' else 'pred'}_{name}": float for name in names}
 
 
 def predictions(
-    model: GraphModel, source: str, root: Path | None = None, *, device: str = "cpu", **options: Any
+    model: GraphModel,
+    source: Any,
+    root: PathLike | None = None,
+    *,
+    device: str = "cpu",
+    **options: Any,
 ) -> Predictions:
-    """Of the graphs of a name or path, whose labels are not read; the most likely class first where
-    there are classes."""
-    dataset = load(source, root, label_columns=(), labelled=False, **options)
-    graphs = dataset.graphs
-    scores = predict(model.to(device), graphs.to(device)).cpu()
-    names = graphs.graph_names or [str(i) for i in range(graphs.num_graphs)]
-    classes = model.shape.class_names if model.shape.task == "multiclass" else ()
+    """Of what :func:`gmpool.data.graph_rows.graph_rows` takes, with its options. Graphs of another
+    kind than the model's are an error here, before the first row."""
+    given = graph_rows(source, root, **options)
+    model.shape.fit(given.like)
+    answers = _answers(model.to(device), given.parts, device)
+    return Predictions.beside(given.columns, prediction_columns(model.shape), answers, given.total)
 
-    rows = []
-    for name, row in zip(names, scores.tolist(), strict=True):
-        best = [classes[row.index(max(row))]] if classes else []
-        rows.append([name, *best, *(f"{value:.6g}" for value in row)])
-    columns = ["graph", *(["class"] if classes else []), *prediction_columns(model)]
-    return Predictions(columns, rows, dataset.skipped)
+
+def _answers(model: GraphModel, parts: Iterable[Part], device: str) -> Iterator[Answer]:
+    shape = model.shape
+    for part in parts:
+        unseen = unseen_categories(part.graphs, shape.cat_sizes, shape.cat_starts)
+        seen = [i for i in range(part.graphs.num_graphs) if i not in unseen]
+        graphs = part.graphs.select(seen) if unseen else part.graphs
+        scores = dict(zip(seen, predict(model, graphs.to(device)).tolist(), strict=True))
+        number = 0  # of the graph
+        for row, place, problem in zip(part.rows, part.places, part.problems, strict=True):
+            values = None
+            if problem is None:
+                problem = unseen.get(number)
+                values = _values(shape, scores[number]) if problem is None else None
+                number += 1
+                if problem is None and values is None:
+                    problem = "the model's answer is not a finite number"
+            yield Answer(row, place, values, problem)
+
+
+def _values(shape: DataShape, scores: list[float]) -> list[Value] | None:
+    if not all(map(math.isfinite, scores)):
+        return None
+    best = [shape.class_names[scores.index(max(scores))]] if shape.task == "multiclass" else []
+    return [*best, *scores]

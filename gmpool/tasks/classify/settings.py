@@ -63,9 +63,14 @@ def configure(
     """Published settings first, then the user's. pool_types: of the method's options."""
     settings = {**published_settings(dataset, method), **options}
     model, train = assemble(ModelConfig(method=method), TrainConfig(), settings, pool_types)
+    check_model(model)
+    return model, train
+
+
+def check_model(model: ModelConfig) -> None:
+    """Raises if a value makes no sense."""
     at_least(("hidden_dim", model.hidden_dim, 2), ("num_layers", model.num_layers, 0))
     if not 0 <= model.dropout < 1:
         raise UserError(f"option dropout must lie in [0, 1), got {model.dropout}")
     if model.conv not in ("gcn", "gin"):
         raise unknown("convolution", model.conv, ("gcn", "gin"))
-    return model, train

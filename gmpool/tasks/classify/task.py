@@ -2,20 +2,31 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from gmpool.config import TrainConfig
-from gmpool.data import CATALOGUE, Card, Dataset, Split, load
-from gmpool.data.dataset import METRICS
+from gmpool.data import CATALOGUE, Card, Dataset, Split
+from gmpool.data.dataset import metric_for
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_summary
+from gmpool.record import Row
+from gmpool.report.by_label import label_grid, scores_by_label
+from gmpool.report.grid import Grid
+from gmpool.report.prediction_figures import prediction_pictures
+from gmpool.report.recorded_outputs import packed_outputs
+from gmpool.report.summary import by_label_grids, summarise, summary_grid
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.predict import predictions
-from gmpool.tasks.classify.settings import AUTHORS, ModelConfig, configure
+from gmpool.tasks.classify.settings import AUTHORS, ModelConfig, check_model, configure
 from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types, keyword_options
+from gmpool.tasks.label_scores import label_scores
+from gmpool.tasks.predictions import Predictions
+from gmpool.tasks.saved_settings import read_settings
 from gmpool.tasks.shape import DataShape
-from gmpool.tasks.task import TASKS, Flag, Key, Predictions
+from gmpool.tasks.task import TASKS, Asked, Key
+from gmpool.tasks.trainable import Rows
 
 FOLDS = Key(lambda v: type(v) is int and v >= 1, "a whole number from 1")
 
@@ -30,21 +41,17 @@ class Classify(GraphTask):
     name = family = "classify"
     verb: ClassVar[str | None] = "train"
     help = "Cross-validate pooling methods on a dataset; finished runs are not done again."
-    flags = (
-        *TABLE_FLAGS,
-        Flag("label", str, "CSV: a label column.", repeat=True),
-        Flag("task", str, "CSV: multiclass, binary or regression; default inferred."),
-    )
+    flags = TABLE_FLAGS
     plan_keys: ClassVar[Mapping[str, Key]] = {
         "paper": one_of("test", "valid", "ablation", "leaderboard"),
         "part": one_of("test", "valid"),
         "folds": FOLDS,
     }
     model_config = ModelConfig
+    scores_outputs = True
 
     def open(self, source: str, root: Path | None = None, **options: Any) -> Dataset:
-        labels = options.pop("label", None) or None
-        dataset = load(source, root, label_columns=labels, **options)
+        dataset = self.read(source, root, **options)
         require_folds(dataset)
         return dataset
 
@@ -80,19 +87,68 @@ class Classify(GraphTask):
         return GraphModel(DataShape.of(dataset.graphs), model)
 
     def rebuild(self, shape: Mapping[str, Any], model: Mapping[str, Any]) -> GraphModel:
-        return GraphModel(DataShape.from_json(dict(shape)), ModelConfig(**model))
+        config = read_settings(ModelConfig, model, self.options)
+        check_model(config)
+        return GraphModel(DataShape.from_json(shape), config)
 
     def metric(self, dataset: Dataset, model: ModelConfig) -> str:
         assert dataset.graphs.task is not None, "a set with folds has labels"
-        return METRICS[dataset.graphs.task]
+        return metric_for(dataset.graphs.task, dataset.graphs.num_outputs)
+
+    def scores(self, model: Any, dataset: Dataset, outputs: Mapping[str, Rows]) -> dict[str, Any]:
+        """Each label column by itself."""
+        there = {part: (model.in_label_units(out), y) for part, (out, y) in outputs.items()}
+        return scores_of(dataset, there)
 
     def architecture(self, model: ModelConfig) -> ModelConfig:
         return ModelConfig(**{**vars(model), "dropout": 0.0})
 
+    def grids(self, asked: Asked) -> list[Grid]:
+        """Where a set has targets in several units, what was scored on each stands below."""
+        table, *others = super().grids(asked)
+        drawn = prediction_pictures((c.dataset, c.label, c.rows) for c in asked.cells)
+        lines = [
+            (cell.dataset, cell.method, cell.label, scores_by_label(cell.rows))
+            for cell in asked.cells
+            if any(row.metric == "nrmse" for row in cell.rows)
+        ]
+        below = [label_grid(lines)] if lines else []
+        return [replace(table, pictures=[*table.pictures, *drawn]), *others, *below]
+
+    def summary(self, rows: Sequence[Row]) -> list[Grid]:
+        lines = summarise(rows)
+        table = summary_grid(lines)
+        drawn = prediction_pictures((s.dataset, s.label, s.rows) for s in lines)
+        return [replace(table, pictures=[*table.pictures, *drawn]), *by_label_grids(lines)]
+
     def predict(
-        self, model: GraphModel, source: str, root: Path | None, **options: Any
+        self, model: GraphModel, source: Any, root: Path | None, **options: Any
     ) -> Predictions:
         return predictions(model, source, root, **options)
+
+
+def scores_of(
+    dataset: Dataset, parts: Mapping[str, Rows], *, ranked: bool = True
+) -> dict[str, Any]:
+    """Each label column by itself, and of users' own data what was said of the test part.
+
+    parts: outputs in the unit of the labels, and labels.
+    """
+    graphs = dataset.graphs
+    assert graphs.task is not None, "a set with folds has labels"
+    said = {"scores": label_scores(graphs.task, graphs.task_names, parts, ranked=ranked)}
+    if "test" not in parts or not is_own(dataset):
+        return said
+    made, truth = (rows.double().numpy() for rows in parts["test"])
+    names = graphs.task_names, graphs.class_names
+    kept = packed_outputs(graphs.task, *names, made, truth, ranked=ranked)
+    return said if kept is None else {**said, "outputs": kept}
+
+
+def is_own(dataset: Dataset) -> bool:
+    """Whether it is none of the catalogue's sets, whatever it is called."""
+    entry = CATALOGUE.get(dataset.name)
+    return entry is None or bool(entry.content and entry.content != dataset.digest)
 
 
 def require_folds(dataset: Dataset) -> None:

@@ -1,9 +1,10 @@
 """Sets to be reconstructed that are known by name, and the split to use with any."""
 
 import logging
+from pathlib import Path
 
 from gmpool.data import CATALOGUE, Dataset, Split, load, random_split
-from gmpool.data.sources.generated import PAPER_GRAPHS
+from gmpool.data.sources.generated import PAPER_GRAPHS, generator_names
 from gmpool.errors import UserError
 
 _log = logging.getLogger(__name__)
@@ -20,6 +21,16 @@ def named_dataset(name: str) -> Dataset | None:
             "%s is not at hand, so that there are no scores or pictures of it: %s", name, error
         )
         return None
+
+
+def is_made_beside_a_folder(source: str) -> bool:
+    """Whether a word is the name of a graph that is made, and a folder which holds no graphs, such
+    as the store of an earlier run, is called the same. ./NAME is the folder in any case."""
+    path = Path(source)
+    graphs = (*path.glob("*_A.txt"), *path.glob("raw/*_A.txt"))
+    if source != path.name or not path.is_dir() or graphs:
+        return False
+    return source in generator_names()
 
 
 def reconstruct_split(dataset: Dataset) -> Split:

@@ -4,9 +4,6 @@ Rows keep what was predicted, so that the scores can be made later, where it is.
 beside the rows, in molecule-scores.jsonl, and are made once.
 """
 
-import base64
-import binascii
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -19,15 +16,18 @@ from torch import Tensor
 from gmpool.data import Dataset
 from gmpool.errors import DataError
 from gmpool.journal import Journal
+from gmpool.packed_numbers import pack_numbers, unpack_numbers
 from gmpool.record import Row
 from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
 from gmpool.tasks.reconstruct.data import named_dataset, reconstruct_split
+from gmpool.tasks.reconstruct.scores import require_scores
 
 FILE = "molecule-scores.jsonl"
 
 
 def with_molecule_scores(rows: Sequence[Row], folder: Path) -> list[Row]:
     """The rows of a store, with their molecules' scores where they have or can get them."""
+    require_scores(rows)
     beside = Journal(folder / FILE)
     known = {entry["key"]: entry["scores"] for _, entry in beside}
     lacking = [row for row in rows if "predicted" in row.more and "validity" not in _scores(row)]
@@ -65,23 +65,25 @@ def _scored(row: Row, dataset: Dataset) -> object:
 def pack_predictions(predicted: Tensor, true: Tensor, categories: int) -> str:
     """Both int [N], each in 0 … categories - 1."""
     difference = ((predicted.cpu().long() - true.cpu().long()) % categories).numpy()
-    raw = difference.astype(_width(categories)).tobytes()
-    return base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
+    return pack_numbers(difference, _width(categories))
 
 
 def unpack_predictions(text: str, true: Tensor, categories: int) -> Tensor:
     """The predictions again. true int [N] -> int64 [N]"""
+    nodes = true.numel()
     try:
-        raw = zlib.decompress(base64.b64decode(text, validate=True))
-    except (binascii.Error, zlib.error, ValueError) as error:
-        raise DataError(f"recorded predictions cannot be read: {error}; run it again") from error
-    width = np.dtype(_width(categories))
-    if len(raw) != width.itemsize * true.numel():
+        found = unpack_numbers(text, _width(categories), nodes)
+    except ValueError as error:
         raise DataError(
-            f"recorded predictions are for {len(raw) // width.itemsize} nodes, but the data has "
-            f"{true.numel()}; they belong to another set or split"
+            f"recorded predictions for {nodes} nodes cannot be read: {error}; they were changed, "
+            f"or belong to another set or split: run it again"
+        ) from error
+    if len(found) != nodes:
+        raise DataError(
+            f"recorded predictions are for {len(found)} nodes, but the data has {nodes}; "
+            f"they belong to another set or split"
         )
-    difference = torch.from_numpy(np.frombuffer(raw, dtype=width).astype(np.int64))
+    difference = torch.from_numpy(found.astype(np.int64))
     return (true.cpu().long() + difference) % categories
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from gmpool.data import PackedGraphs
 from gmpool.data.batch import Ids
 from gmpool.errors import DataError, UserError
-from gmpool.report.figures import SAFE_COLOURS, png, spaced_figure
+from gmpool.report.figures import SAFE_COLOURS, label_text, png, spaced_figure
 from gmpool.tasks.reconstruct.chemistry import Molecules
 
 WIDTH, HEIGHT = 460, 310  # pixels of a panel
@@ -93,10 +93,11 @@ def molecule_page(
                 drawn.original(left, method)
                 drawn.rebuilt(rebuilt, method)
             panels[row, 0].set_ylabel(kind, fontsize=12)
-    for column, method in enumerate(methods):
-        panels[0, 2 * column].set_title(f"{method.label}: clusters", fontsize=12)
-        panels[0, 2 * column + 1].set_title(f"{method.label}: rebuilt", fontsize=12)
-    rule = textwrap.fill(RULE.format(first=methods[0].label), 90 * len(methods))
+    labels = [label_text(method.label) for method in methods]
+    for column, label in enumerate(labels):
+        panels[0, 2 * column].set_title(f"{label}: clusters", fontsize=12)
+        panels[0, 2 * column + 1].set_title(f"{label}: rebuilt", fontsize=12)
+    rule = textwrap.fill(RULE.format(first=labels[0]), 90 * len(methods))
     figure.supxlabel(rule, fontsize=9, color="#444444")
     return png(figure)
 

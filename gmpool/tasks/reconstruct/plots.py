@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
 from torch import Tensor
 
 from gmpool.data import Dataset, PackedGraphs
 from gmpool.errors import DataError, UserError
 from gmpool.record import Row
-from gmpool.report.figures import SAFE_COLOURS, png, spaced_figure
+from gmpool.report.figures import SAFE_COLOURS, label_text, png, spaced_figure
 from gmpool.report.grid import Picture
 from gmpool.tasks.reconstruct.chemistry import has_molecules
 from gmpool.tasks.reconstruct.data import reconstruct_split
@@ -59,7 +60,8 @@ def point_clouds(clouds: Sequence[Cloud]) -> bytes:
     for row, cloud in enumerate(clouds):
         true = _positions(cloud.graphs)
         _cloud(panels[row, 0], cloud.graphs, true, true)
-        panels[row, 0].set_ylabel(cloud.graphs.name.replace("(", "\n("), fontsize=10)
+        name = label_text(cloud.graphs.name).replace("(", "\n(")
+        panels[row, 0].set_ylabel(name, fontsize=10)
         for axes, label in zip(panels[row, 1:], labels, strict=True):
             found = cloud.rebuilt.get(label)
             if found is None:
@@ -71,7 +73,7 @@ def point_clouds(clouds: Sequence[Cloud]) -> bytes:
             said = f"error {error_text(found.error)}"
             axes.set_xlabel(said + f"\n{outside} outside" * (outside > 0), fontsize=9)
     for axes, title in zip(panels[0], ["original", *labels], strict=True):
-        axes.set_title(title.replace(" (", "\n("), fontsize=10)
+        axes.set_title(label_text(title).replace(" (", "\n("), fontsize=10)
     return png(figure)
 
 
@@ -125,9 +127,11 @@ def ratio_curves(tallied: Sequence[Tally], *, title: str = "") -> bytes:
     styles = dict(
         zip(labels, zip(cycle(SAFE_COLOURS), cycle(_MARKERS), strict=False), strict=False)
     )
+    lines: dict[str, Line2D] = {}
     for axes, metric in zip(panels, metrics, strict=True):
         for rank, label in enumerate(reversed(labels)):  # the best is drawn last, on top
-            _line(axes, _of(tallied, metric=metric, label=label), label, *styles[label], rank)
+            points = _of(tallied, metric=metric, label=label)
+            lines[label] = _line(axes, points, *styles[label], rank)
         ratios = sorted({t.ratio for t in _of(tallied, metric=metric)})
         axes.set_xticks(ratios, [f"{100 * ratio:g}" for ratio in ratios])
         axes.set_xlabel("nodes kept (%)", fontsize=9)
@@ -135,13 +139,11 @@ def ratio_curves(tallied: Sequence[Tally], *, title: str = "") -> bytes:
         axes.tick_params(labelsize=9)
         axes.grid(axis="y", alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    handles = {
-        text: handle for handle, text in zip(*panels[0].get_legend_handles_labels(), strict=True)
-    }
-    figure.legend([handles[label] for label in labels], labels, loc="outside lower center",
+    named = [label_text(label) for label in labels]
+    figure.legend([lines[label] for label in labels], named, loc="outside lower center",
                   ncols=min(len(labels), 6), frameon=False, fontsize=10)  # fmt: skip
     if title:
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(label_text(title), fontsize=11)
     return png(figure)
 
 
@@ -156,17 +158,16 @@ def _level(tallied: Sequence[Tally], label: str) -> float:
     return float(np.mean(means)) if means else 0.0
 
 
-def _line(
-    axes: Axes, points: Sequence[Tally], label: str, colour: str, marker: str, rank: int
-) -> None:
+def _line(axes: Axes, points: Sequence[Tally], colour: str, marker: str, rank: int) -> Line2D:
     ratios = np.array([t.ratio for t in points])
     means = np.array([t.mean for t in points])
     deviations = np.array([t.std or 0.0 for t in points])
     axes.fill_between(ratios, means - deviations, np.minimum(means + deviations, 100.0),
                       color=colour, alpha=0.18, linewidth=0, zorder=2 + rank)  # fmt: skip
-    axes.plot(ratios, means, color=colour, marker=marker, markersize=5, linewidth=1.7,
-              markeredgecolor="white", markeredgewidth=0.6, label=label,
-              zorder=3 + rank)  # fmt: skip
+    (line,) = axes.plot(ratios, means, color=colour, marker=marker, markersize=5, linewidth=1.7,
+                        markeredgecolor="white", markeredgewidth=0.6,
+                        zorder=3 + rank)  # fmt: skip
+    return line
 
 
 Load = Callable[[Row], Autoencoder]

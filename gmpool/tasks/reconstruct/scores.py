@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from gmpool.errors import StoreError
 from gmpool.record import Row
 from gmpool.report.paper import method_name, method_rank
 from gmpool.report.statistics import UNTESTED, Verdict, best_or_comparable
 from gmpool.report.summary import differing, label, settings_of
 
+NUMBERS = (int, float)
 PAPER_RATIO = 0.25  # of the paper's table of synthetic graphs
 
 
@@ -72,6 +74,25 @@ class Tally:
         }  # fmt: skip
 
 
+def require_scores(rows: Iterable[Row]) -> None:
+    """Raises where a row of a reconstruction lacks what every one of them has."""
+    for row in rows:
+        scores, ratio = row.more.get("scores"), row.model.get("ratio")
+        fits = {
+            "scores": isinstance(scores, Mapping)
+            and all(value is None or type(value) in NUMBERS for value in scores.values()),
+            "config.model.ratio": type(ratio) in NUMBERS,
+            "config.model.objective": type(row.model.get("objective")) is str,
+            "predicted": type(row.more.get("predicted", "")) is str,
+        }
+        for name, good in fits.items():
+            if row.task == "reconstruct" and not good:
+                raise StoreError(
+                    f"the recorded row {row.key} cannot be used: {name} is missing or of another "
+                    f"type; remove its line from the run store, and run it again"
+                )
+
+
 def tallies(rows: Iterable[Row], *, seeds: int | None = None) -> list[Tally]:
     """Every score of the rows of reconstructions; rows of other tasks have no part.
 
@@ -79,6 +100,7 @@ def tallies(rows: Iterable[Row], *, seeds: int | None = None) -> list[Tally]:
     should have; without it, as many as the line of the set that has most.
     """
     found = [row for row in rows if row.task == "reconstruct"]
+    require_scores(found)
     labels = labels_of(found)
     scores: dict[tuple[str, str, str, float, str, str], dict[int, float]] = defaultdict(dict)
     for row in found:

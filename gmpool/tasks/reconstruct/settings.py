@@ -66,6 +66,12 @@ def reconstruct_settings(
         {**published, **_prefixed(options, types)},
         types,
     )
+    check_model(model)
+    return model, train
+
+
+def check_model(model: AutoencoderConfig) -> None:
+    """Raises if a value makes no sense."""
     check_ratio(model.ratio)
     at_least(
         ("hidden_dim", model.hidden_dim, 1),
@@ -74,7 +80,6 @@ def reconstruct_settings(
     )
     if model.objective not in OBJECTIVES:
         raise unknown("objective", model.objective, OBJECTIVES)
-    return model, train
 
 
 def _prefixed(options: Mapping[str, Any], pool_types: Mapping[str, str]) -> dict[str, Any]:

@@ -7,17 +7,28 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gmpool.data import Card, Dataset, Split, generate, load
+from gmpool.data import Card, Dataset, Split, generate
 from gmpool.data.dataset import source_of
 from gmpool.data.sources.generated import PAPER_GRAPHS, may_be_made
 from gmpool.errors import UserError
 from gmpool.options import parse_value, settings_from
+from gmpool.pool import method_summary
 from gmpool.record import Row
 from gmpool.report.grid import Grid
 from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types
 from gmpool.tasks.reconstruct.chemistry import has_molecules, molecule_scores
-from gmpool.tasks.reconstruct.compress import COMPRESSIONS, compression_options
-from gmpool.tasks.reconstruct.data import named_dataset, reconstruct_split
+from gmpool.tasks.reconstruct.compress import (
+    COMPRESSIONS,
+    GMPoolClusters,
+    RandomClusters,
+    StructPoolClusters,
+    compression_options,
+)
+from gmpool.tasks.reconstruct.data import (
+    is_made_beside_a_folder,
+    named_dataset,
+    reconstruct_split,
+)
 from gmpool.tasks.reconstruct.late_scores import pack_predictions, with_molecule_scores
 from gmpool.tasks.reconstruct.model import Autoencoder, metric_name, rebuild
 from gmpool.tasks.reconstruct.plots import pictures
@@ -25,9 +36,11 @@ from gmpool.tasks.reconstruct.scores import tallies
 from gmpool.tasks.reconstruct.settings import (
     AutoencoderConfig,
     ReconstructTrainConfig,
+    check_model,
     reconstruct_settings,
 )
 from gmpool.tasks.reconstruct.table import grids
+from gmpool.tasks.saved_settings import read_settings
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.task import TASKS, Asked, Flag, Key
 
@@ -67,24 +80,28 @@ class Reconstruct(GraphTask):
         """parameter: of a graph that is made; the others are of a table."""
         given = settings_from(options.pop("parameter", None) or (), "--parameter")
         parameters = {key: parse_value(value) for key, value in given.items()}
-        if source_of(source) is None and may_be_made(Path(source)):
+        unknown_word = source_of(source) is None and may_be_made(Path(source))
+        if unknown_word or is_made_beside_a_folder(source):
             return generate(source, **parameters)  # which says what it lacks
         how = {"parameters": parameters, "atoms": "types", "labelled": False}
-        return load(source, root, **how, **options)
+        return self.read(source, root, **how, **options)
 
     def card(self, name: str) -> Card | None:
         """One split, whatever folds the set has."""
         found = super().card(name)
         return found and found._replace(split_digests=found.split_digests[:1])
 
-    def own(self, text: str, folder: Path) -> Dataset:
+    def _place(self, text: str, folder: Path) -> str:
         """The name of a graph that is made on the spot is one too."""
-        return self.open(text) if text in PAPER_GRAPHS else super().own(text, folder)
+        return text if text in PAPER_GRAPHS else super()._place(text, folder)
 
     def splits(self, dataset: Dataset) -> Sequence[Split]:
         split = reconstruct_split(dataset)
         if not len(split.test):
-            raise UserError(f"the test part of the split of {dataset.name} is empty")
+            raise UserError(
+                f"the test part of the split of {dataset.name} is empty; name some graphs as test, "
+                "or take a random split of a table with --split-column none"
+            )
         return (split,)
 
     def methods(self) -> Sequence[str]:
@@ -92,6 +109,12 @@ class Reconstruct(GraphTask):
 
     def options(self, method: str) -> Mapping[str, inspect.Parameter]:
         return compression_options(method)
+
+    def about(self, method: str) -> str:
+        made = {"gmt": GMPoolClusters, "structpool": StructPoolClusters, "random": RandomClusters}
+        if method in made:
+            return (made[method].__doc__ or "").splitlines()[0]
+        return method_summary(method)
 
     def settings(
         self, card: Card, method: str, options: Mapping[str, Any]
@@ -106,7 +129,9 @@ class Reconstruct(GraphTask):
         return Autoencoder(DataShape.of(dataset.graphs, labelled=False), model)
 
     def rebuild(self, shape: Mapping[str, Any], model: Mapping[str, Any]) -> Autoencoder:
-        return Autoencoder(DataShape.from_json(dict(shape)), AutoencoderConfig(**model))
+        config = read_settings(AutoencoderConfig, model, self.options)
+        check_model(config)
+        return Autoencoder(DataShape.from_json(shape), config)
 
     def metric(self, dataset: Dataset, model: AutoencoderConfig) -> str:
         return metric_name(DataShape.of(dataset.graphs, labelled=False), model.objective)

@@ -15,12 +15,14 @@ from gmpool.config import TrainConfig
 from gmpool.data import Card, Dataset, PackedGraphs, Split
 from gmpool.errors import UserError
 from gmpool.graph.colours import colour_counts
+from gmpool.report.metrics import METRICS
 from gmpool.tasks.classify.settings import ModelConfig
-from gmpool.tasks.classify.task import Classify
+from gmpool.tasks.classify.task import Classify, scores_of
 from gmpool.tasks.graph_task import keyword_options
 from gmpool.tasks.metrics import metric_of
 from gmpool.tasks.shape import DataShape
 from gmpool.tasks.task import TASKS, Fitted
+from gmpool.tasks.trainable import Rows
 from gmpool.tasks.wl_kernel.svm import C_GRID, NAME, Machine, WLSubtreeSVM
 
 MAX_GRAPHS = 20_000  # a kernel matrix of so many is 3 GB
@@ -60,6 +62,9 @@ class WLKernel(Classify):
         metric = self.metric(dataset, model)
         return fit_kernel(dataset.graphs, split, WLSubtreeSVM(**model.pool), metric=metric)
 
+    def scores(self, model: Any, dataset: Dataset, outputs: Mapping[str, Rows]) -> dict[str, Any]:
+        return scores_of(dataset, outputs, ranked=model.task != "multiclass")
+
     def cannot_stack(self, dataset: Dataset, model: ModelConfig) -> str:
         return f"{model.method} is no network"
 
@@ -84,27 +89,32 @@ def fit_kernel(graphs: PackedGraphs, split: Split, method: WLSubtreeSVM, *, metr
         for C in C_GRID:
             machine = Machine(shape.task, shape.num_outputs, C, iterations)
             machine.fit(kernel[:train], y[parts["train"]].numpy())
-            score, loss = _scores(machine, kernel[train:until], y[parts["valid"]], metric)
+            valid = torch.from_numpy(machine.outputs(kernel[train:until])), y[parts["valid"]]
+            score, loss = _scores(machine, *valid, metric)
             if best is None or loss < best[1]:
-                test, _ = _scores(machine, kernel[until:], y[parts["test"]], metric)
-                best = machine, loss, score, test
+                outputs, tested = {"valid": valid}, math.nan
+                if len(parts["test"]):
+                    test = torch.from_numpy(machine.outputs(kernel[until:])), y[parts["test"]]
+                    outputs["test"], tested = test, _scores(machine, *test, metric)[0]
+                best = machine, loss, score, tested
     assert best is not None
-    return Fitted(*best, time.perf_counter() - start)
+    return Fitted(*best, time.perf_counter() - start, outputs)
 
 
 _counts = lru_cache(maxsize=1)(colour_counts)  # folds of one set come one after the other
 
 
 def _scores(
-    machine: Machine, kernel: np.ndarray, y: torch.Tensor, metric: str
+    machine: Machine, out: torch.Tensor, y: torch.Tensor, metric: str
 ) -> tuple[float, float]:
     """The metric, and how far it is from perfect, which stands for a loss: 1 where it is NaN."""
-    if not len(y):
-        return math.nan, math.nan
-    score = metric_of(metric, torch.from_numpy(machine.outputs(kernel)), y)
+    if metric == "nrmse":
+        unit = torch.tensor([part.std for part in machine.parts])
+        out, y = out / unit, y / unit
+    score = metric_of(metric, out, y)
     if math.isnan(score):
         return score, 1.0
-    return score, score if metric == "rmse" else 1 - score / 100
+    return score, 1 - score / 100 if METRICS[metric].higher else score
 
 
 def _check(graphs: PackedGraphs, parts: dict[str, np.ndarray]) -> None:

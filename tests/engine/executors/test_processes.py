@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from small_jobs import job, timeless
 
-from gmpool.engine.checkpoint import KeepBest
 from gmpool.engine.executors.executor import Alone, Work
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.job import Job
+from gmpool.engine.keep import KeepBest
 from gmpool.engine.run_jobs import Failure, run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError

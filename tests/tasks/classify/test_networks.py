@@ -23,6 +23,7 @@ def molecules() -> PackedGraphs:
 
 
 def test_molecules_are_read_with_their_bonds() -> None:
+    torch.manual_seed(0)  # a classifier so small may be dead at first
     graphs = molecules()
     shape = DataShape.of(graphs)
     assert shape.is_molecular

@@ -5,16 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from own_set import write_set
+from report_rows import row
+from small_jobs import job
 from small_sets import MODEL, dataset, with_labels
 from trainings import as_set
 
+from gmpool.data import CATALOGUE
+from gmpool.engine.executors.executor import Alone
+from gmpool.engine.executors.stacked import Stacked
+from gmpool.engine.run_jobs import run_jobs
+from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
+from gmpool.report.comparison import Cell
+from gmpool.report.recorded_outputs import recorded_outputs
 from gmpool.tasks.classify.settings import AUTHORS
-from gmpool.tasks.task import TASKS
+from gmpool.tasks.classify.task import is_own
+from gmpool.tasks.task import TASKS, Asked
 
 CLASSIFY = TASKS["classify"]
 
@@ -63,3 +74,68 @@ def test_a_saved_model_is_built_again() -> None:
     model = CLASSIFY.build(dataset(), MODEL)
     again = CLASSIFY.rebuild(model.shape.to_json(), vars(model.config))
     assert (again.shape, again.config) == (model.shape, model.config)
+
+
+LABELS = {
+    "multiclass": dataset(),
+    "binary": as_set(with_labels(torch.tensor([[0.0, 1.0], [1.0, torch.nan]] * 12), "binary")),
+    "regression": as_set(with_labels(torch.arange(24.0)[:, None], "regression")),
+}
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_runs_on_own_data_keep_their_test_outputs_however_they_were_trained(
+    task: str, tmp_path: Path
+) -> None:
+    data = replace(LABELS[task], folds=dataset().folds)
+    made = job("mean", data, folds=2, seeds=1)
+    one_by_one = run_jobs([made], RunStore(tmp_path / "alone"), Alone())
+    together = run_jobs([made], RunStore(tmp_path / "stacked"), Stacked())
+    for alone, stacked, split in zip(one_by_one, together, data.folds, strict=False):
+        kept, again = recorded_outputs(alone), recorded_outputs(stacked)
+        assert kept is not None
+        assert again is not None
+        assert kept.of == again.of == (task, data.graphs.task_names, data.graphs.class_names)
+        y = data.graphs.y[split.test].double().reshape(len(split.test), -1).numpy()
+        np.testing.assert_array_equal(kept.truth, y)
+        np.testing.assert_array_equal(again.truth, y)
+        np.testing.assert_allclose(kept.made, again.made, atol=1e-4)
+        drawn = [picture.name.split("-")[0] for picture in CLASSIFY.summary([alone])[0].pictures]
+        kinds = {"multiclass": ["confusion", "roc"], "binary": ["roc"], "regression": ["parity"]}
+        assert drawn == ["curves", *kinds[task]]
+
+
+def test_a_kernel_keeps_the_classes_that_it_names(tmp_path: Path) -> None:
+    (found,) = run_jobs([job("wl-svm", folds=1, seeds=1)], RunStore(tmp_path), Alone())
+    kept = recorded_outputs(found)
+    assert kept is not None
+    assert kept.margin is None
+    right = (kept.truth == kept.made).mean()
+    assert 100 * right == pytest.approx(found.test)
+
+
+def test_rows_of_named_sets_keep_no_outputs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    data = replace(dataset(), name="MUTAG")
+    assert is_own(data), "another set that is called the same"
+    entry = replace(CATALOGUE["MUTAG"], content=data.digest)
+    monkeypatch.setitem(CATALOGUE, "MUTAG", entry)
+    (found,) = run_jobs([job("mean", data, folds=1, seeds=1)], RunStore(tmp_path), Alone())
+    assert "scores" in found.more
+    assert "outputs" not in found.more
+    monkeypatch.setitem(CATALOGUE, "MUTAG", replace(entry, content=""))
+    assert not is_own(data), "whose content is not known"
+
+
+def test_a_plan_of_targets_in_several_units_shows_each_below_its_table() -> None:
+    part = {"count": [5, 4], "rmse": [0.5, 400.0]}
+    scores = {"labels": ["logP", "mass"], "test": part}
+    own = row(dataset="own", metric="nrmse", scores=scores)
+    cells = [Cell("gmt", "gmt", "own", 1, [own]), Cell("gmt", "gmt", "MUTAG", 1, [row()])]
+    table, by_label = CLASSIFY.grids(Asked("plan", "plan", cells))
+    assert any(note.startswith("nrmse:") for note in table.notes)
+    assert [[square.text for square in line] for line in by_label.lines] == [
+        ["own", "gmt", "logP", "5", "0.500"], ["own", "gmt", "mass", "4", "400"],
+    ]  # fmt: skip
+    assert len(CLASSIFY.grids(Asked("plan", "plan", cells[1:]))) == 1

@@ -73,8 +73,10 @@ def test_what_is_right_costs_next_to_nothing() -> None:
 def test_predictions_of_another_set_are_refused() -> None:
     true = torch.zeros(5, dtype=torch.int64)
     text = pack_predictions(true, true, 28)
-    with pytest.raises(DataError, match="for 5 nodes, but the data has 4"):
+    with pytest.raises(DataError, match=r"more than 4 numbers; .*another set"):
         unpack_predictions(text, true[:4], 28)
+    with pytest.raises(DataError, match="for 5 nodes, but the data has 6"):
+        unpack_predictions(text, torch.zeros(6, dtype=torch.int64), 28)
     with pytest.raises(DataError, match="cannot be read"):
         unpack_predictions("no base64!", true, 28)
     with pytest.raises(DataError, match="cannot be read"):

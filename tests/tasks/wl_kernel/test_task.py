@@ -46,8 +46,25 @@ def test_rows_are_those_of_any_method_and_are_not_made_again(
     monkeypatch.setattr(again, lambda *_, **__: pytest.fail("done again"))
     assert run_jobs([kernel()], store, Alone()) == [row]
     rows = [row, *run_jobs([job("mean", folds=1, seeds=1)], store, Alone())]
-    (grid,) = TASKS["classify"].summary(rows)
+    grid, by_label = TASKS["classify"].summary(rows)
     assert "wl-svm" in json.dumps(list(grid.records))
+    assert row.more["scores"]["test"]["accuracy"] == [pytest.approx(row.test)]
+    assert row.more["scores"]["test"]["undefined"]["y0"].keys() == {"roc_auc", "pr_auc"}
+    assert any("roc_auc, pr_auc of y0 not defined" in note for note in by_label.notes)
+
+
+def test_targets_in_several_units_have_one_score_without_a_unit(tmp_path: Path) -> None:
+    """The same whatever unit a column is given in."""
+    y, part = torch.rand(24, 2, generator=torch.Generator().manual_seed(0)), random_split(24)
+    found = []
+    for unit in (1.0, 1024.0):
+        data = Dataset.of(with_labels(y * torch.tensor([1.0, unit]), "regression"), (part,))
+        (row,) = run_jobs([kernel(data)], RunStore(tmp_path / str(unit)), Alone())
+        found.append(row)
+    assert {row.metric for row in found} == {"nrmse"}
+    assert found[0].test == pytest.approx(found[1].test, rel=1e-4)
+    small, large = (row.more["scores"]["test"]["rmse"] for row in found)
+    assert [large[0] / small[0], large[1] / small[1]] == pytest.approx([1.0, 1024.0], rel=1e-4)
 
 
 @pytest.mark.parametrize("parts", ["labels", "graphs"])
