@@ -1,5 +1,7 @@
 """The command line: a command per task that has one, `run`, `table`, `predict`, `list`, …"""
 
+import io
+import logging
 import sys
 import traceback
 from typing import Annotated, Any
@@ -10,14 +12,15 @@ from typer.core import TyperGroup
 
 import gmpool
 from gmpool.cli.bench import bench_command
-from gmpool.cli.console import INTERRUPTED, err, out, say
+from gmpool.cli.console import INTERRUPTED, SaidWarnings, err, out, say
 from gmpool.cli.do_task import command_of
 from gmpool.cli.listing import listing
 from gmpool.cli.predict import predict
-from gmpool.cli.run import run
+from gmpool.cli.run import run_command
 from gmpool.cli.store import store
-from gmpool.cli.table import table
+from gmpool.cli.table import table_command
 from gmpool.errors import UserError
+from gmpool.plain_text import visible
 from gmpool.tasks.task import TASKS
 
 
@@ -32,17 +35,17 @@ class Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
 
+logging.getLogger("gmpool").addHandler(SaidWarnings(logging.WARNING))
 app = typer.Typer(
     cls=Commands,
     help="Graph multiset pooling: train, predict and compare readouts of graphs.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 for task in (TASKS[name] for name in TASKS):
     if task.verb is not None:
         app.command(task.verb)(command_of(task))
-for command in (run, table, predict, bench_command()):
+for command in (run_command(), table_command(), predict, bench_command()):
     app.command()(command)
 app.command("list")(listing)
 app.add_typer(store, name="store")
@@ -69,10 +72,12 @@ def options(
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on standard error and exit code 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has a ±
     try:
         app()
     except UserError as error:
         if "--debug" in sys.argv:
-            traceback.print_exception(error)
+            sys.stderr.write(visible("".join(traceback.format_exception(error))))
         err.print(f"[bold red]error:[/] {escape(str(error))}", markup=True, soft_wrap=True)
         sys.exit(2)

@@ -1,7 +1,9 @@
 """What the commands are given: options they share, and words turned into devices and settings."""
 
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
@@ -9,14 +11,31 @@ import typer
 from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.executors.stacked import Stacked
+from gmpool.engine.own_sets import data_flags
 from gmpool.errors import UserError
+from gmpool.file_paths import usable_path
+from gmpool.tasks.task import TASKS, Flag
+
+
+def usable(given: Any) -> Any:
+    """A callback for arguments that are, or may be, paths: what no file can be called raises."""
+    for path in given if isinstance(given, list) else [] if given is None else [given]:
+        usable_path(path)
+    return given
+
 
 DataRoot = Annotated[
     Path | None,
-    typer.Option("--data", help="Folder with dataset files; else $GMPOOL_DATA, then the cache."),
+    typer.Option(
+        "--data",
+        help="Folder with dataset files; else $GMPOOL_DATA, then the cache.",
+        callback=usable,
+    ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-StoreOption = Annotated[Path, typer.Option("--store", help="Folder of the run store.")]
+StoreOption = Annotated[
+    Path, typer.Option("--store", help="Folder of the run store.", callback=usable)
+]
 DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda, or auto.")]
 ReplicasOption = Annotated[
     str | None,
@@ -45,9 +64,16 @@ KeepFlag = Annotated[
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", help="Write the table to this .md, .tex, .csv, .json or .html file."),
+    typer.Option(
+        "--out",
+        help="Write the table to this .md, .tex, .csv, .json or .html file.",
+        callback=usable,
+    ),
 ]
-PlotsOption = Annotated[Path | None, typer.Option("--plots", help="Write pictures to this folder.")]
+PlotsOption = Annotated[
+    Path | None,
+    typer.Option("--plots", help="Write pictures to this folder.", callback=usable),
+]
 
 
 def usable_device(name: str) -> str:
@@ -98,8 +124,8 @@ def _number(flag: str, given: str) -> int | None:
     """A number, or None for auto."""
     if given == "auto":
         return None
-    if not given.isdecimal() or int(given) < 1:
-        raise UserError(f"{flag} takes auto or a number from 1 on, got {given!r}")
+    if not (given.isdecimal() and len(given) < 5 and int(given) >= 1):
+        raise UserError(f"{flag} takes auto or a number from 1 to 9,999, got {given!r}")
     return int(given)
 
 
@@ -110,3 +136,56 @@ def _check_side_by_side(programs: int, device: str, replicas: str | None) -> Non
         raise UserError("--side-by-side is for a GPU; this runs on the CPU")
     if replicas == "1":
         raise UserError("--side-by-side is for stacks, and --replicas 1 makes none: leave one out")
+
+
+def every_data_flag() -> list[Flag]:
+    """Those of all tasks that say how data are read, each once."""
+    found = {flag.name: flag for name in TASKS for flag in data_flags(TASKS[name])}
+    return list(found.values())
+
+
+def given_flags(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Without those that say nothing."""
+    return {name: value for name, value in own.items() if value not in (None, False, [])}
+
+
+def flag_words(given: Mapping[str, Any]) -> list[str]:
+    """As they are typed."""
+    words = []
+    for name, value in given.items():
+        flag = f"--{name.replace('_', '-')}"
+        for each in value if isinstance(value, list) else [value]:
+            words += [flag] if each is True else [flag, str(each)]
+    return words
+
+
+def with_flags(do: Callable[..., None], flags: Sequence[Flag], **fixed: Any) -> Callable[..., None]:
+    """A function that typer makes a command of: `do`, whose argument `own` is made of flags, each
+    of them an option. fixed: arguments of `do` that are no options."""
+
+    def command(**given: Any) -> None:
+        own = {flag.name: given.pop(flag.name) for flag in flags}
+        do(own=own, **fixed, **given)
+
+    shared = inspect.signature(do, eval_str=True).parameters.values()
+    parameters = [p for p in shared if p.name not in ("own", *fixed)]
+    parameters += [_parameter(flag) for flag in flags]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__name__, command.__doc__ = do.__name__, do.__doc__
+    return command
+
+
+def _parameter(flag: Flag) -> inspect.Parameter:
+    names = [f"--{flag.name.replace('_', '-')}", *([f"-{flag.short}"] if flag.short else [])]
+    words = f"{flag.help.removesuffix('.')}; may be repeated." if flag.repeat else flag.help
+    kind: Any = flag.kind if flag.kind is bool else flag.kind | None
+    kind = list[flag.kind] | None if flag.repeat else kind  # type: ignore[name-defined]
+    default = False if flag.kind is bool else None
+    option = typer.Option(*names, help=words)
+    return inspect.Parameter(
+        flag.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
+    )

@@ -1,7 +1,7 @@
 """`gmpool train`, and the command of every other task that has one: made from what it declares."""
 
-import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,57 +20,40 @@ from gmpool.cli.arguments import (
     Tf32Flag,
     WorkersOption,
     executor_for,
+    usable,
     usable_device,
+    with_flags,
 )
-from gmpool.cli.console import err, say, say_left_out
-from gmpool.cli.output import form_of, save_pictures, write
-from gmpool.cli.progress import ProgressBars, resumable
-from gmpool.engine.checkpoint import Keep, KeepAll, KeepBest, KeepBoth, kept_model
+from gmpool.cli.console import err, say, say_understood, understood
+from gmpool.cli.output import check_places, form_of, save_pictures, write
+from gmpool.cli.progress import ProgressBars, resumable, say_short_training
+from gmpool.engine.checkpoint import kept_model, saved_key
 from gmpool.engine.job import Job, Recorded
+from gmpool.engine.keep import Keep, KeepAll, KeepBest, KeepBoth
 from gmpool.engine.plan import cells_of
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
+from gmpool.file_paths import require_other_file
 from gmpool.options import settings_from
-from gmpool.tasks.task import Asked, Flag, Task
+from gmpool.tasks.task import Asked, Task
 
 
 def command_of(task: Task) -> Callable[..., None]:
     """A function that typer makes a command of, with the task's own options among the others."""
-
-    def command(**given: Any) -> None:
-        own = {flag.name: given.pop(flag.name) for flag in task.flags}
-        _do(task, own, **given)
-
-    shared = inspect.signature(_do, eval_str=True).parameters.values()
-    mine = [_parameter(flag) for flag in task.flags]
-    parameters = [p for p in shared if p.name not in ("task", "own")] + mine
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command = with_flags(_do, task.flags, task=task)
     command.__doc__ = task.help
     return command
-
-
-def _parameter(flag: Flag) -> inspect.Parameter:
-    names = [f"--{flag.name.replace('_', '-')}", *([f"-{flag.short}"] if flag.short else [])]
-    words = f"{flag.help.removesuffix('.')}; may be repeated." if flag.repeat else flag.help
-    kind: Any = flag.kind if flag.kind is bool else flag.kind | None
-    kind = list[flag.kind] | None if flag.repeat else kind  # type: ignore[name-defined]
-    default = False if flag.kind is bool else None
-    option = typer.Option(*names, help=words)
-    return inspect.Parameter(
-        flag.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, option],
-    )
 
 
 def _do(
     task: Task,
     own: dict[str, Any],
     dataset: Annotated[
-        str, typer.Argument(help="A dataset's name (gmpool list datasets), or a file or folder.")
+        str,
+        typer.Argument(
+            help="A dataset's name (gmpool list datasets), or a file or folder.", callback=usable
+        ),
     ],
     *,
     method: Annotated[
@@ -82,7 +65,11 @@ def _do(
     first_seed: Annotated[int, typer.Option(help="The first seed; others count up.")] = 42,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", "-o", help="KEY=VALUE over the published setting; repeatable."),
+        typer.Option(
+            "--option",
+            "-o",
+            help="KEY=VALUE over the published setting (gmpool list options); repeatable.",
+        ),
     ] = None,
     device: DeviceOption = "auto",
     replicas: ReplicasOption = None,
@@ -91,7 +78,10 @@ def _do(
     data: DataRoot = None,
     store: StoreOption = Path("runs"),
     save_model: Annotated[
-        Path | None, typer.Option(help="Keep the best model in this folder, for gmpool predict.")
+        Path | None,
+        typer.Option(
+            help="Keep the best model in this folder, for gmpool predict.", callback=usable
+        ),
     ] = None,
     keep_models: KeepFlag = False,
     out: OutOption = None,
@@ -102,8 +92,10 @@ def _do(
     if save_model and len(methods) > 1:
         raise UserError("--save-model keeps one model; give --method once")
     form_of(out)  # before anything is done: a name that says no form raises
+    check_places(out, plots=plots, save_model=save_model, store=store)
+    if out is not None:
+        require_other_file(out, "--out", [dataset])
     chosen = task.open(dataset, data, **{f.name: own[f.name] for f in task.flags if f.to == "data"})
-    say_left_out(getattr(chosen, "skipped", ()))
     usable = usable_device(device)
     executor = executor_for(usable, replicas, workers, tf32=tf32)
     settings = settings_from(option or [])
@@ -120,11 +112,14 @@ def _do(
         for name in methods
         for line in _lines(task, own, settings)
     ]
+    say_understood(chosen)
+    say_short_training(jobs)
     draws = plots is not None and task.draws_models
     keep: Keep | None = KeepAll(store / "models") if keep_models or draws else None
     if save_model is not None:
         best = KeepBest(save_model)
         keep = best if keep is None else KeepBoth(keep, best)
+    had = saved_key(save_model) if save_model is not None else None
     runs = RunStore(store)
     keys = [run.key for job in jobs for run in job.runs]
     with (
@@ -133,10 +128,14 @@ def _do(
     ):
         rows = run_jobs(jobs, runs, executor, watcher=bars, keep=keep)
     if save_model is not None:
-        say(f"model: {save_model}")
+        same = ", which was there already" if saved_key(save_model) == had else ""
+        say(f"model: {save_model}{same}")
     grids = task.summary(rows)
     write(grids, "json" if json_ else "terminal", None)
     if out is not None:
+        # The first line of what was understood has a name, and the others belong to it.
+        read = [("" if at else "data", line) for at, line in enumerate(understood(chosen))]
+        grids[0] = replace(grids[0], facts=[*read, *grids[0].facts])
         write(grids, form_of(out), out, title=f"{', '.join(methods)} on {chosen.name}")
     if plots is not None:
         cells, kept = cells_of(jobs, Recorded(rows)), kept_model(store / "models")

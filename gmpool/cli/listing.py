@@ -1,11 +1,17 @@
 """`gmpool list`"""
 
+import ast
+import inspect
 import json
+import textwrap
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from gmpool.cli.arguments import JsonFlag
 from gmpool.cli.console import out
@@ -17,6 +23,7 @@ from gmpool.tasks.task import TASKS
 class Listing(StrEnum):
     datasets = "datasets"
     methods = "methods"
+    options = "options"
     tasks = "tasks"
     presets = "presets"
     plans = "plans"
@@ -25,14 +32,15 @@ class Listing(StrEnum):
 def listing(
     what: Annotated[Listing, typer.Argument(help=f"{', '.join(Listing)}.")], json_: JsonFlag = False
 ) -> None:
-    """List datasets, tasks, their methods and published settings, or the plans that come along."""
+    """List datasets, tasks, their methods, the options of training and of models, published
+    settings, or the plans that come along."""
     rows = _ROWS[what]()
     if json_:
         print(json.dumps(rows))
         return
     shown = Table(*rows[0])
     for row in rows:
-        shown.add_row(*(_words(value) for value in row.values()))
+        shown.add_row(*(Text(_words(value)) for value in row.values()))
     out.print(shown)
 
 
@@ -60,6 +68,37 @@ def _methods() -> list[dict[str, Any]]:
         for task in (TASKS[name] for name in TASKS)
         for name in task.methods()
     ]
+
+
+def _options() -> list[dict[str, Any]]:
+    """Those of training and of models; a method's own are listed with the methods."""
+    return [
+        {"task": task.name, "option": f.name, "default": f.default, "about": about.get(f.name, "")}
+        for task in (TASKS[name] for name in TASKS)
+        if task.has_weights
+        for config in (task.train_config, task.model_config)
+        for about in [_field_docs(config)]
+        for f in fields(config)
+        if f.name not in ("method", "pool")
+    ]
+
+
+def _field_docs(config: type) -> dict[str, str]:
+    """What the class says below its fields, those of a parent included."""
+    found: dict[str, str] = {}
+    for cls in (each for each in reversed(config.__mro__) if is_dataclass(each)):
+        try:
+            source = inspect.getsource(cls)
+        except OSError:  # of a class that another package has made on the spot
+            continue
+        (tree,) = ast.parse(textwrap.dedent(source)).body
+        assert isinstance(tree, ast.ClassDef)
+        for before, after in pairwise(tree.body):
+            if isinstance(before, ast.AnnAssign) and isinstance(after, ast.Expr):
+                name, words = before.target, after.value
+                if isinstance(name, ast.Name) and isinstance(words, ast.Constant):
+                    found[name.id] = " ".join(str(words.value).split())
+    return found
 
 
 def _tasks() -> list[dict[str, Any]]:
@@ -94,6 +133,7 @@ def _plans() -> list[dict[str, Any]]:
 _ROWS = {
     Listing.datasets: _datasets,
     Listing.methods: _methods,
+    Listing.options: _options,
     Listing.tasks: _tasks,
     Listing.presets: _presets,
     Listing.plans: _plans,

@@ -1,12 +1,15 @@
 """Tables and pictures, printed or written to files, in the form that was asked for."""
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gmpool.cli.console import out, say
+from gmpool.atomic_files import write_atomically
+from gmpool.cli.console import out, put, say
 from gmpool.errors import UserError
+from gmpool.file_paths import require_writable_file, require_writable_folder
 from gmpool.report.grid import Grid, Picture
 from gmpool.report.render import FORMS, render
 from gmpool.report.render.terminal import terminal
@@ -23,6 +26,18 @@ def form_of(to: Path | None, form: str | None = None) -> str:
     return "terminal" if to is None else suffixes[to.suffix]
 
 
+def check_places(out: Path | None, **folders: Path | None) -> None:
+    """Before anything is done for them: raises where it is known that nothing can be written.
+
+    folders: by the names of their flags.
+    """
+    if out is not None:
+        require_writable_file(out, "--out")
+    for name, folder in folders.items():
+        if folder is not None:
+            require_writable_folder(folder, f"--{name.replace('_', '-')}")
+
+
 def write(grids: Sequence[Grid], form: str, to: Path | None, *, title: str = "") -> None:
     """Print the grids, or write them to a file and say so."""
     if form == "terminal" and to is None:
@@ -30,9 +45,9 @@ def write(grids: Sequence[Grid], form: str, to: Path | None, *, title: str = "")
         return
     made = render(form, grids, title=title, command=shlex.join(["gmpool", *sys.argv[1:]]))
     if to is None:
-        print(made, end="")
+        put(made)
     else:
-        save(to, made.encode())
+        save(to, made.encode(errors="backslashreplace"))
 
 
 def save_pictures(pictures: Iterable[Picture], folder: Path) -> None:
@@ -45,9 +60,13 @@ def save_pictures(pictures: Iterable[Picture], folder: Path) -> None:
 
 
 def save(path: Path, content: bytes) -> None:
+    """The file is whole, or as it was. Where a link lies, what it points to is written."""
+    target = Path(os.path.realpath(path))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        if target.exists() and not target.is_file():  # /dev/null is not to be replaced by a file
+            target.write_bytes(content)
+        else:
+            write_atomically({target: content})
     except OSError as error:
         raise UserError(f"{path} could not be written: {error.strerror}") from error
     say(f"written: {path}")

@@ -3,7 +3,7 @@ Ctrl-C leaves behind: every finished run, and a word on how to go on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
@@ -95,6 +95,20 @@ def _fold(job: Job, run: Run, words: str) -> str:
 def _score(value: float) -> str:
     """Two decimals, unless they would hide a small error."""
     return f"{value:.2g}" if 0 < abs(value) < 0.1 else f"{value:.2f}"
+
+
+def say_short_training(jobs: Iterable[Job]) -> None:
+    """A word on training that ends before its learning rate has risen."""
+    short = dict.fromkeys(
+        (job.train.epochs, job.train.warmup_epochs)
+        for job in jobs
+        if job.task.has_weights and job.train.epochs <= job.train.warmup_epochs
+    )
+    for epochs, warmup in short:
+        say(
+            f"training of {epochs} epochs ends before the learning rate has risen, for which it "
+            f"takes {warmup}; the option warmup_epochs shortens that"
+        )
 
 
 @contextmanager

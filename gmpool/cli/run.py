@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,16 +20,22 @@ from gmpool.cli.arguments import (
     StoreOption,
     Tf32Flag,
     WorkersOption,
+    every_data_flag,
     executor_for,
+    flag_words,
+    given_flags,
+    usable,
     usable_device,
+    with_flags,
 )
-from gmpool.cli.console import err, out, say
-from gmpool.cli.progress import ProgressBars, resumable
-from gmpool.engine.checkpoint import KeepAll
+from gmpool.cli.console import err, out, say, say_understood
+from gmpool.cli.output import check_places
+from gmpool.cli.progress import ProgressBars, resumable, say_short_training
 from gmpool.engine.executors.executor import Executor
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.expected import Expected, expected
 from gmpool.engine.job import Job, Recorded
+from gmpool.engine.keep import KeepAll
 from gmpool.engine.plan import Plan, read_plan
 from gmpool.engine.provenance import device_name
 from gmpool.engine.run_jobs import Failure, run_plan
@@ -37,9 +43,16 @@ from gmpool.engine.store import RunStore
 from gmpool.report.number_text import duration
 
 
+def run_command() -> Callable[..., None]:
+    """With the flags of every task for data, which a plan's own sets are then read with."""
+    return with_flags(run, every_data_flag())
+
+
 def run(
+    own: dict[str, Any],
     plan: Annotated[
-        str, typer.Argument(help="A plan's name (gmpool list plans), or a .toml file.")
+        str,
+        typer.Argument(help="A plan's name (gmpool list plans), or a .toml file.", callback=usable),
     ],
     store: StoreOption = Path("runs"),
     data: DataRoot = None,
@@ -65,7 +78,13 @@ def run(
     """Do the runs of a plan that are not recorded yet."""
     device = usable_device(device)
     executor = executor_for(device, replicas, workers, side_by_side, tf32)
-    chosen = read_plan(plan).part(dataset or [], method or [], seeds)
+    if not dry_run:
+        check_places(None, store=store)
+    table = given_flags(own)
+    chosen = read_plan(plan, table).part(dataset or [], method or [], seeds)
+    for name in chosen.datasets:
+        if name in chosen.own:
+            say_understood(chosen.own[name])
     jobs, runs = chosen.jobs(), RunStore(store)
     costs = _costs(jobs, runs, executor, device)
     if not json_:
@@ -73,6 +92,7 @@ def run(
     failures: list[Failure] = []
     if not dry_run:
         to_do = [cost.job for cost in costs if cost.to_do or keep_models]
+        say_short_training(to_do)
         keep = KeepAll(store / "models") if keep_models else None
         total = sum(len(job.runs) for job in to_do)
         keys = {run.key for job in to_do for run in job.runs}
@@ -81,12 +101,18 @@ def run(
             resumable(runs, total, lambda finished: len(keys & finished.keys())),
         ):
             failures = run_plan(
-                to_do, runs, executor, root=data, watcher=bars, on_job=_announce, keep=keep
+                to_do,
+                runs,
+                executor,
+                root=data,
+                watcher=bars,
+                on_job=_announcer(chosen.own),
+                keep=keep,
             )
         costs = _costs(jobs, runs, executor, device)
         for failure in failures:
             say(f"failed: {failure}")
-        say(_ending(plan, store, costs))
+        say(_ending(plan, store, costs, flag_words(table)))
     if json_:
         print(json.dumps(_to_json(chosen, costs, failures, store)))
     if failures:
@@ -99,10 +125,18 @@ def _costs(jobs: Sequence[Job], runs: RunStore, executor: Executor, device: str)
     return expected(jobs, Recorded(runs), where, workers)
 
 
-def _announce(job: Job) -> None:
-    """Bars name the method anyway."""
-    if job.label not in (job.model.method, job.task.label(job.model)):
-        say(f"{job.label}:")
+def _announcer(told_before: Collection[str]) -> Callable[[Job], None]:
+    """told_before: sets of which it was said what they are. Bars name the method anyway."""
+    told = set(told_before)
+
+    def announce(job: Job) -> None:
+        if job.name not in told:
+            told.add(job.name)
+            say_understood(job.dataset)
+        if job.label not in (job.model.method, job.task.label(job.model)):
+            say(f"{job.label}:")
+
+    return announce
 
 
 def _cost_table(plan: Plan, costs: Sequence[Expected]) -> Table:
@@ -148,10 +182,10 @@ def _total(costs: Sequence[Expected]) -> dict[str, Any]:
     }
 
 
-def _ending(plan: str, store: Path, costs: Sequence[Expected]) -> str:
+def _ending(plan: str, store: Path, costs: Sequence[Expected], flags: Sequence[str]) -> str:
     total = _total(costs)
     left = "; the same command tries the others again" if total["to_do"] else ""
-    command = shlex.join(["gmpool", "table", plan, "--store", str(store)])
+    command = shlex.join(["gmpool", "table", plan, "--store", str(store), *flags])
     return (
         f"{total['recorded']} of {total['runs']} runs are recorded in {store}{left}\n"
         f"the result: {command}"

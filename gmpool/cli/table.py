@@ -1,35 +1,55 @@
 """`gmpool table`"""
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from gmpool.cli.arguments import JsonFlag, OutOption, PlotsOption
+from gmpool.cli.arguments import (
+    JsonFlag,
+    OutOption,
+    PlotsOption,
+    every_data_flag,
+    flag_words,
+    given_flags,
+    usable,
+    with_flags,
+)
 from gmpool.cli.console import say
-from gmpool.cli.output import form_of, save_pictures, write
+from gmpool.cli.output import check_places, form_of, save_pictures, write
 from gmpool.engine.checkpoint import kept_model
 from gmpool.engine.job import Recorded
 from gmpool.engine.plan import Plan, read_plan, shipped_plans
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError, unknown
+from gmpool.file_paths import require_other_file
 from gmpool.report.grid import Grid
 from gmpool.tasks.task import TASKS
 
 RUNS = Path("runs")
 
 
+def table_command() -> Callable[..., None]:
+    """With the flags that `gmpool run` has for a plan's own sets: they say which runs are meant."""
+    return with_flags(table, every_data_flag())
+
+
 def table(
+    own: dict[str, Any],
     what: Annotated[
         str,
         typer.Argument(
-            help="A plan's name (gmpool list plans) or .toml file, a run store, or a file of rows."
+            help="A plan's name (gmpool list plans) or .toml file, a run store, or a file of rows.",
+            callback=usable,
         ),
     ] = str(RUNS),
     store: Annotated[
         list[Path] | None,
-        typer.Option(help="With a plan: a run store or file of rows; may be repeated."),
+        typer.Option(
+            help="With a plan: a run store or file of rows; may be repeated.", callback=usable
+        ),
     ] = None,
     dataset: Annotated[list[str] | None, typer.Option(help="Only these sets.")] = None,
     method: Annotated[
@@ -47,15 +67,19 @@ def table(
 ) -> None:
     """Show recorded runs beside the paper's numbers: all of a store, or a plan with its tests."""
     form = form_of(out, "json" if json_ else format_)
+    check_places(out, plots=plots)
     if _is_plan(what):
-        plan = read_plan(what).part(dataset or [], method or [])
+        plan = read_plan(what, given_flags(own)).part(dataset or [], method or [])
+        if out is not None:
+            require_other_file(out, "--out", plan.files)
         grids = _of_plan(what, plan, store or [], draw=plots is not None or form == "html")
         write(grids, form, out, title=plan.title)
         if plots is not None:
             _say_what_is_missing(plan, store or [RUNS])
             save_pictures([picture for grid in grids for picture in grid.pictures], plots)
         return
-    for flag, given in (("--store", store), ("--plots", plots)):
+    words = [(word, True) for word in flag_words(given_flags(own)) if word.startswith("--")]
+    for flag, given in (("--store", store), ("--plots", plots), *words):
         if given:
             raise UserError(f"{flag} goes with a plan (gmpool list plans), and {what!r} is none")
     write(_of_store(Path(what), dataset or [], method or []), form, out, title="Recorded runs")

@@ -4,7 +4,7 @@ from typing import Any
 
 from gmpool.report.comparison import Comparison, Standing
 from gmpool.report.grid import Column, Grid, Picture, Square
-from gmpool.report.metrics import with_unit
+from gmpool.report.metrics import NRMSE, with_unit
 from gmpool.report.number_text import NONE, duration, pair
 from gmpool.report.plots import critical_differences, intervals, no_diagram
 from gmpool.report.provenance import facts, provenance_note
@@ -116,6 +116,8 @@ def _notes(c: Comparison) -> list[str]:
         said.append(
             f"beside or below ours: the paper's number ({c.paper}), and ours less the paper's"
         )
+    if "nrmse" in c.metrics.values():
+        said.append(NRMSE)
     tested_on = {dataset for (_, dataset), s in c.scores.items() if s.tested}
     if tested_on:
         said.append(

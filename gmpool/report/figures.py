@@ -2,6 +2,7 @@
 
 import io
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 
@@ -9,11 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from gmpool.plain_text import one_line, shortened
 from gmpool.record import Row
 
 COLOURS = ("#1f5f8b", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#4a4e69")
 # Okabe and Ito's colours, which the colour-blind tell apart; the best line has the first.
 SAFE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4d4d4d")
+_MOST_PIXELS = 32_000  # a side; Matplotlib refuses twice as many
 CURVES = (
     ("train_loss", "training loss"),
     ("valid_loss", "validation loss"),
@@ -22,7 +25,8 @@ CURVES = (
 
 
 def new_figure(width: float, height: float, *, dpi: int = 110) -> Figure:
-    """width, height: in inches."""
+    """width, height: in inches. A picture of very many lines has smaller ones."""
+    dpi = min(dpi, int(_MOST_PIXELS / max(width, height)))
     figure = Figure((width, height), dpi=dpi, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -37,8 +41,17 @@ def spaced_figure(width: float, height: float, *, dpi: int = 160) -> Figure:
 
 def png(figure: Figure) -> bytes:
     out = io.BytesIO()
-    figure.savefig(out, format="png")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # it is drawn as a box
+        figure.savefig(out, format="png")
     return out.getvalue()
+
+
+def label_text(text: str, most: int = 60) -> str:
+    """A name from a file or a plan as Matplotlib prints it: no formula, no control character, not
+    so long that the picture grows with it, and in the legend even if it begins with _."""
+    shown = shortened(one_line(text), most).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def learning_curves(lines: Mapping[str, Sequence[Row]]) -> bytes:
@@ -55,8 +68,8 @@ def learning_curves(lines: Mapping[str, Sequence[Row]]) -> bytes:
     figure = new_figure(12, 3.6)
     for axes, (name, title) in zip(figure.subplots(1, len(CURVES)), CURVES, strict=True):
         for colour, (label, rows) in zip(cycle(COLOURS), drawn.items(), strict=False):
-            _draw(axes, [row.curve.get(name, []) for row in rows], colour, label)
-        axes.set_title(title.format(metric=metric), fontsize=10)
+            _draw(axes, [row.curve.get(name, []) for row in rows], colour, label_text(label))
+        axes.set_title(title.format(metric=label_text(metric)), fontsize=10)
         axes.set_xlabel("epoch", fontsize=9)
         axes.tick_params(labelsize=8)
         axes.grid(alpha=0.25)

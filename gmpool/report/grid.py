@@ -1,10 +1,12 @@
 """A grid: one table of results, whatever it is made from and whichever form shows it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-MARKS = {"f": "ᶠ", "h": "ʰ", "i": "ⁱ", "d": "ᵈ"}
+from gmpool.plain_text import one_line
+
+MARKS = {"f": "ᶠ", "h": "ʰ", "i": "ⁱ", "d": "ᵈ", "u": "ᵘ"}
 """Letters that a grid's notes explain, raised."""
 UNTITLED = "Recorded runs"
 """For a form that wants a title where a grid has none."""
@@ -71,9 +73,37 @@ class Grid:
     whole: dict[str, Any] | list[Any] | None = None
     """The same for JSON; None: the records."""
     facts: Sequence[tuple[str, str]] = ()
-    """How it was made, by name; a page ends with them."""
+    """How it was made, by name; one without a name says more of the one before. A page ends with
+    them."""
     pictures: Sequence[Picture] = ()
 
     @property
     def lines(self) -> list[tuple[Square, ...]]:
         return list(zip(*(column.squares for column in self.columns), strict=True))
+
+
+def harmless(grid: Grid) -> Grid:
+    """The same for a reader: whatever a file has called its data, no control character is left."""
+    columns = [
+        replace(
+            column,
+            heading=one_line(column.heading),
+            small=one_line(column.small),
+            squares=[
+                replace(square, text=one_line(square.text), small=one_line(square.small))
+                for square in column.squares
+            ],
+        )
+        for column in grid.columns
+    ]
+    return replace(
+        grid,
+        title=one_line(grid.title),
+        columns=columns,
+        notes=[one_line(note) for note in grid.notes],
+        facts=[(one_line(name), one_line(value)) for name, value in grid.facts],
+        pictures=[
+            replace(picture, title=one_line(picture.title), note=one_line(picture.note))
+            for picture in grid.pictures
+        ],
+    )

@@ -16,9 +16,19 @@ METRICS: Registry[Metric] = Registry("metric")
 
 METRICS.register("accuracy")(Metric("%", higher=True))
 METRICS.register("roc_auc")(Metric("%", higher=True))
+METRICS.register("pr_auc")(Metric("%", higher=True))
+METRICS.register("f1")(Metric("%", higher=True))
 METRICS.register("rmse")(Metric("", higher=False))
+METRICS.register("nrmse")(Metric("", higher=False))
+METRICS.register("mae")(Metric("", higher=False))
+METRICS.register("r2")(Metric("", higher=True))
 METRICS.register("error_x")(Metric("", higher=False))
 METRICS.register("error_a")(Metric("", higher=False))
+NRMSE = (
+    "nrmse: the mean over label columns of their RMSE, each divided by the deviation of the column "
+    "in the training part, so that it has no unit"
+)
+"""For a note below a table that has it."""
 
 
 def with_unit(metric: str) -> str:

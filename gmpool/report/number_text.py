@@ -1,5 +1,7 @@
 """Numbers as a reader wants them."""
 
+import math
+
 NONE = "–"
 """Stands where there is no number."""
 
@@ -8,6 +10,17 @@ def pair(mean: float | None, std: float | None) -> str:
     if mean is None:
         return NONE
     return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
+
+
+def measured(mean: float | None, std: float | None) -> str:
+    """In a unit that is not known, and so of any size: at least three digits that count."""
+    if mean is None or not math.isfinite(mean):
+        return NONE
+    size = math.floor(math.log10(abs(mean))) if mean else 0
+    if not -4 <= size <= 6:
+        return f"{mean:.3g}" if std is None else f"{mean:.3g} ± {std:.2g}"
+    digits = max(0, 2 - size)
+    return f"{mean:.{digits}f}" if std is None else f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
 def duration(seconds: float) -> str:

@@ -4,10 +4,11 @@ import math
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from gmpool.report.comparison import Comparison
-from gmpool.report.figures import COLOURS, new_figure, png
-from gmpool.report.metrics import with_unit
+from gmpool.report.figures import COLOURS, label_text, new_figure, png
+from gmpool.report.metrics import METRICS, with_unit
 from gmpool.report.statistics import cliques, interval
 
 OURS, PAPER, OVER_FOLDS = COLOURS[0], COLOURS[1], "#8fb3cc"
@@ -19,7 +20,7 @@ def intervals(comparison: Comparison) -> bytes:
     datasets = [d for d in c.datasets if d in c.metrics]
     across = min(5, len(datasets))
     down = math.ceil(len(datasets) / across)
-    room = 0.5 + 0.08 * max(map(len, c.labels))
+    room = 0.5 + 0.08 * max(len(label_text(label)) for label in c.labels)
     width = max(5.0, room + 2.7 * across)
     figure = new_figure(width, 0.4 + (0.9 + 0.23 * len(c.labels)) * down)
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
@@ -44,7 +45,12 @@ def _handles(axes: Axes) -> list[tuple[Artist, str]]:
 
 
 def _panel(axes: Axes, c: Comparison, dataset: str) -> None:
-    """Two scores say so little that their interval would leave the others no room: it is cut."""
+    """Two scores say so little that their interval would leave the others no room: it is cut. So
+    is what no score can be, such as 127 %."""
+    metric = METRICS[c.metrics[dataset]]
+    share = metric.unit == "%"
+    least = 0.0 if share or not metric.higher else -math.inf  # errors begin at 0 as well
+    most = 100.0 if share else math.inf
     shown: list[float] = []
     for height, label in enumerate(c.labels):
         score = c.scores[label, dataset]
@@ -56,6 +62,7 @@ def _panel(axes: Axes, c: Comparison, dataset: str) -> None:
             continue
         colour = OURS if score.over == "seeds" else OVER_FOLDS
         ends = interval(score.scores)
+        ends = ends and (max(least, ends[0]), min(most, ends[1]))
         if ends and len(score.scores) > 2:
             axes.plot(ends, (height, height), color=colour, linewidth=2,
                       label=f"95 % interval over {score.over}")  # fmt: skip
@@ -68,14 +75,15 @@ def _panel(axes: Axes, c: Comparison, dataset: str) -> None:
     low, high = min(shown, default=0.0), max(shown, default=1.0)
     margin = 0.05 * (high - low) or 1.0
     axes.set_xlim(low - margin, high + margin)
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], prune="both"))
     over = dict.fromkeys(
         s.over for label in c.labels if (s := c.scores[label, dataset]).std is not None
     )
     unit = with_unit(c.metrics[dataset])
     said = f"{unit}, 95 % interval over {' or '.join(over)}" if over else unit
     axes.set_xlabel(said, fontsize=8)
-    axes.set_title(dataset, fontsize=10)
-    axes.set_yticks(range(len(c.labels)), c.labels, fontsize=9)
+    axes.set_title(label_text(dataset, 30), fontsize=10)
+    axes.set_yticks(range(len(c.labels)), [label_text(label) for label in c.labels], fontsize=9)
     axes.set_ylim(len(c.labels) - 0.4, -0.6)
     axes.tick_params(axis="x", labelsize=8)
     axes.tick_params(axis="y", length=0)
@@ -112,7 +120,8 @@ def critical_differences(comparison: Comparison) -> bytes | None:
         height, rank = -below - 0.32 * row, c.ranks[name]
         edge = 1 - reach if left else len(names) + reach
         axes.plot([rank, rank, edge], [0, height, height], color="#444", linewidth=0.9)
-        text = f"{name}  {rank:.2f} " if left else f" {rank:.2f}  {name}"
+        shown = label_text(name, 40)
+        text = f"{shown}  {rank:.2f} " if left else f" {rank:.2f}  {shown}"
         axes.text(edge, height, text, ha="right" if left else "left", va="center", fontsize=10)
     axes.set_ylim(-depth, 1.1)
     axes.set_title(

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gmpool.record import Row
 from gmpool.report.paper import Published
 from gmpool.report.statistics import UNTESTED, Verdict
+
+
+def averaged(values: Iterable[tuple[int, float | None]]) -> tuple[tuple[float, ...], str]:
+    """(the means of the seeds, "seeds"), or of one seed (the scores of its folds, "folds").
+
+    values: seed and score of each run; those that are not defined do not count.
+    """
+    by_seed: dict[int, list[float]] = defaultdict(list)
+    for seed, value in values:
+        if value is not None:
+            by_seed[seed].append(value)
+    seeds = [statistics.fmean(scores) for scores in by_seed.values()]
+    folds = next(iter(by_seed.values()), [])
+    return (tuple(folds), "folds") if len(seeds) == 1 else (tuple(seeds), "seeds")
 
 
 @dataclass(frozen=True)
@@ -40,18 +54,12 @@ class Score:
         paper: Published | None = None,
     ) -> Score:
         """part: test or valid. Runs whose score is not defined are runs without a score."""
-        by_seed: dict[int, list[float]] = defaultdict(list)
-        for row in rows:
-            value = row.test if part == "test" else row.valid
-            if value is not None:
-                by_seed[row.seed].append(value)
-        seeds = [statistics.fmean(scores) for scores in by_seed.values()]
-        folds = next(iter(by_seed.values()), [])
+        scores, over = averaged((r.seed, r.test if part == "test" else r.valid) for r in rows)
         return cls(
             runs=len(rows),
             asked=asked,
-            scores=tuple(folds if len(seeds) == 1 else seeds),
-            over="folds" if len(seeds) == 1 else "seeds",
+            scores=scores,
+            over=over,
             parameters=rows[0].parameters if rows else None,
             seconds=sum(row.seconds for row in rows),
             left_out=left_out,

@@ -4,14 +4,15 @@ import json
 import statistics
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 from gmpool.record import Row
+from gmpool.report.by_label import LabelScore, label_grid, scores_by_label
 from gmpool.report.figures import learning_curves
 from gmpool.report.grid import Column, Grid, Picture, Square
-from gmpool.report.metrics import with_unit
+from gmpool.report.metrics import NRMSE, with_unit
 from gmpool.report.number_text import NONE, duration, pair
 from gmpool.report.paper import published
 from gmpool.report.provenance import facts, provenance_note
@@ -43,6 +44,10 @@ class Summary:
         found = [row.valid for row in self.rows if row.valid is not None]
         return statistics.fmean(found) if found else None
 
+    @cached_property
+    def by_label(self) -> list[LabelScore]:
+        return scores_by_label(self.rows)
+
     @property
     def options(self) -> str:
         return options_of(self.rows[0])
@@ -63,7 +68,12 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         """The same with all that is known of the paper's number as one."""
         flat = {k: v for k, v in self.record().items() if not k.startswith("paper_")}
-        return {**flat, "paper": self.score.paper and self.score.paper._asdict()}
+        by_label = [score.to_json() for score in self.by_label]
+        return {
+            **flat,
+            "paper": self.score.paper and self.score.paper._asdict(),
+            **({"by_label": by_label} if by_label else {}),
+        }
 
 
 def summarise(rows: Iterable[Row]) -> list[Summary]:
@@ -139,6 +149,8 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
     if any(s.score.over_folds for s in summaries):
         notes.append("ᶠ: one seed only, the deviation is over folds")
     rows = [row for s in summaries for row in s.rows]
+    if any(row.metric == "nrmse" for row in rows):
+        notes.append(NRMSE)
     notes += filter(None, [provenance_note(rows)])
     return Grid(
         title="",
@@ -166,6 +178,13 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
             for dataset in dict.fromkeys(s.dataset for s in summaries)
         ],
     )
+
+
+def by_label_grids(summaries: Sequence[Summary]) -> list[Grid]:
+    """What the runs scored on each label column; none where no run says."""
+    lines = [(s.dataset, s.method, s.label, s.by_label) for s in summaries if s.by_label]
+    # In JSON they stand in their lines.
+    return [replace(label_grid(lines), whole=[])] if lines else []
 
 
 def _curves(summaries: Sequence[Summary]) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from saved_models import rewrite
 from small_sets import FLAGS, TEN_MOLECULES, classes, rings_and_paths
 
 from gmpool.data import PackedGraphs, from_pyg, from_smiles
@@ -81,9 +82,8 @@ def cut_off() -> None:
 
 
 def weights_of_another_model() -> None:
-    description = Path("model/model.json").read_text()
     saved(molecules(), hidden_dim=16)
-    Path("model/model.json").write_text(description)
+    rewrite(Path("model"), lambda values: values["model"].update(hidden_dim=8))
 
 
 @dataclass
@@ -112,7 +112,7 @@ CASES = {
         write("t.csv", TABLE),
     ),
     "no SMILES column": Case(
-        "train t.csv", ("t.csv", "no column is called 'smiles'", "(columns: a, b)"),
+        "train t.csv", ("t.csv", "no column is called 'smiles'", "(columns: 'a', 'b')"),
         write("t.csv", "a,b\nCC,1\n"),
     ),
     "unreadable SMILES": Case(
@@ -173,6 +173,93 @@ CASES = {
     "folds out of range": Case(
         "train MUTAG --folds 11", ("MUTAG has 10 folds, so folds must be from 1 to 10, got 11",)
     ),
+    "folds of a set that has none": Case(
+        "train t.csv --folds 5", ("t has one split, not folds: leave folds out, got 5",),
+        write("t.csv", TABLE),
+    ),
+    "more seeds than the memory holds": Case(
+        "train MUTAG --seeds 100000000000", ("seeds are 1,000,000,000,000 runs", "take fewer")
+    ),
+    "more seeds of a plan than the memory holds": Case(
+        "run table1 --seeds 9000", ("the plan asks for", "more than the 1,000,000", "fewer seeds")
+    ),
+    "seed beyond 64 bits": Case(
+        "train MUTAG --first-seed 18446744073709551616", ("seeds lie in 0 … 2^63 - 1", "smaller")
+    ),
+    "negative seed": Case("train MUTAG --first-seed -1", ("from -1 on", "not below 0")),
+    "number of epochs without an end": Case(
+        "train MUTAG -o epochs=1e400", ("option epochs takes a whole number, got inf",)
+    ),
+    "rate without an end": Case("train MUTAG -o lr=1e400", ("option lr must be finite, got inf",)),
+    "rate of 400 digits": Case(
+        f"train MUTAG -o lr={'9' * 400}", ("option lr must lie within ±2,147,483,647, got one of",)
+    ),
+    "negative width": Case(
+        "train MUTAG -o hidden_dim=-5", ("option hidden_dim must be at least 2, got -5",)
+    ),
+    "width of a billion": Case(
+        "train MUTAG -o hidden_dim=1000000000", ("hidden_dim must be at most 100,000",)
+    ),
+    "layers without an end": Case(
+        "train MUTAG -o num_layers=5000", ("option num_layers must be at most 1,000, got 5,000",)
+    ),
+    "clusters without an end": Case(
+        "train MUTAG -m diffpool -o num_clusters=999999", ("num_clusters must be at most 100,000",)
+    ),
+    "model that no memory holds": Case(
+        "train MUTAG -o hidden_dim=100000 -o num_heads=1 -o epochs=1",
+        ("parameters, more than the 250,000,000", "make hidden_dim=100,000 smaller"),
+    ),
+    "workers without an end": Case(
+        f"train MUTAG --workers {'9' * 5000}", ("--workers takes auto or a number from 1 to 9,999",)
+    ),
+    "path that is too long": Case(
+        f"train {'x' * 300}", ("the path 'xxx", "cannot be used: File name too long")
+    ),
+    "plan that is too long": Case(f"run {'x' * 300}.toml", ("File name too long",)),
+    "store that is too long": Case(f"table {'x' * 300}", ("File name too long",)),
+    "set of a plan that is too long": Case(
+        "run p.toml", ("the path of a dataset", "File name too long"),
+        write("p.toml", f'datasets = ["{"x" * 300}.csv"]\nmethods = ["gmt"]\n'),
+    ),
+    "set of a plan with a NUL": Case(
+        "run p.toml", ("'a\\x00b.csv' has a NUL in it; no file is called so",),
+        write("p.toml", 'datasets = ["a\\u0000b.csv"]\nmethods = ["gmt"]\n'),
+    ),
+    "table over its own data": Case(
+        "train t.csv --out ./t.csv", ("--out t.csv is what is read here; give another name",),
+        write("t.csv", TABLE),
+    ),
+    "table over the data of its plan": Case(
+        "table p.toml --out t.csv", ("--out t.csv is what is read here; give another name",),
+        lambda: (
+            Path("t.csv").write_text(TABLE),
+            Path("p.toml").write_text('datasets = ["t.csv"]\nmethods = ["gmt"]\n'),
+        ),
+    ),
+    "table where a folder is": Case(
+        "train MUTAG --out d.md", ("--out d.md: there is a folder of that name",),
+        lambda: Path("d.md").mkdir(),
+    ),
+    "table below a file": Case(
+        "train MUTAG --out f/t.md", ("--out f/t.md: f is a file, not a folder",), write("f", "x")
+    ),
+    "pictures where a file is": Case(
+        "train MUTAG --plots f", ("--plots f: f is a file, not a folder",), write("f", "x")
+    ),
+    "model where a file is": Case(
+        "train MUTAG --save-model f", ("--save-model f: f is a file",), write("f", "x")
+    ),
+    "store where a file is": Case(
+        "train MUTAG --store f", ("--store f: f is a file, not a folder",), write("f", "x")
+    ),
+    "control characters of a file": Case(
+        "train t.csv", ("t.csv:12:", "'\\x1b[2J'"), write("t.csv", TABLE + "CCCC,\x1b[2J\n")
+    ),
+    "control characters of a plan": Case(
+        "run p.toml --dry-run", ("unknown method 'g\\x1b[31mmt'",),
+        write("p.toml", 'datasets = ["MUTAG"]\nmethods = ["g\\u001b[31mmt"]\n'),
+    ),
     "no seeds": Case("train MUTAG --seeds 0", ("seeds must be at least 1, got 0",)),
     "file of another kind": Case(
         "train MUTAG --out r.pdf", ("--out ends in .csv, .html, .json, .md, .tex, .txt, got r.pdf",)
@@ -203,7 +290,7 @@ CASES = {
     ),
     "empty store": Case("table", ("runs/rows.jsonl holds no rows", "gmpool train records some")),
     "no checkpoint": Case(
-        PREDICT, ("model is not a saved model: model.json is missing", "--save-model"),
+        PREDICT, ("model is not a saved model: model.safetensors is missing", "--save-model"),
     ),
     "unreadable checkpoint": Case(
         PREDICT, ("model/model.safetensors cannot be read", "cut off", "train again"),
@@ -219,12 +306,11 @@ CASES = {
         lambda: (saved(classes()), Path("t.csv").write_text(TABLE)),
     ),
     "checkpoint of another version": Case(
-        PREDICT, ("model/model.json has format 9, this version of gmpool reads 3",),
-        model_and_table(lambda: Path("model/model.json").write_text('{"format": 9}')),
+        PREDICT, ("model/model.safetensors has format 9, this version of gmpool reads 4",),
+        model_and_table(lambda: rewrite(Path("model"), text='{"format": 9}')),
     ),
     "predictions that cannot be written": Case(
-        f"{PREDICT} --out nowhere/p.csv",
-        ("could not be written to nowhere/p.csv", "No such file or directory"),
+        f"{PREDICT} --out t.csv/p.csv", ("--out t.csv/p.csv: t.csv is a file, not a folder",),
         model_and_table(),
     ),
 }  # fmt: skip
@@ -244,6 +330,8 @@ def test_a_mistake_is_told(case: Case, gmpool_cli: Cli) -> None:
     for words in case.says:
         assert words in said.err
     assert "Traceback" not in said.err
+    assert "\x1b[2J" not in said.err
+    assert "\x1b[31mmt" not in said.err
     assert not Path("runs/rows.jsonl").exists() or case.words.startswith("table")
 
 
@@ -316,6 +404,6 @@ def test_ctrl_c_anywhere_else(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gmpool.tasks.classify.task.load", interrupted)
+    monkeypatch.setattr("gmpool.tasks.graph_task.load", interrupted)
     said = gmpool_cli("train", "MUTAG")
     assert (said.code, said.out, said.err.strip()) == (130, "", "stopped")

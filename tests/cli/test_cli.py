@@ -10,7 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import gmpool
+from gmpool import __main__ as entry
+from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.tasks.task import TASKS
 
@@ -54,6 +58,50 @@ def test_from_a_plain_copy_of_the_tree(tmp_path: Path) -> None:
     )  # fmt: skip
     found = [row["name"] for row in json.loads(done.stdout) if row["task"] == "classify"]
     assert found == list(METHODS)
+
+
+def test_the_version_is_told_before_anything_heavy_is_imported() -> None:
+    code = (
+        "import runpy, sys; sys.argv[1:] = ['--version']; "
+        "runpy.run_module('gmpool', run_name='__main__'); "
+        "assert not {'torch', 'numpy', 'typer'} & sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{gmpool.__version__}\n", "")
+
+
+def test_what_the_package_offers_is_there_when_it_is_asked_for() -> None:
+    assert set(gmpool.__all__) <= set(dir(gmpool))
+    for name in gmpool.__all__:
+        assert getattr(gmpool, name).__name__ == name
+    assert gmpool.errors.UserError is UserError
+    assert not hasattr(gmpool, "no_such_thing")
+
+
+def test_ctrl_c_while_the_command_line_is_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["gmpool", "train", "MUTAG"])
+    monkeypatch.setattr(entry, "import_module", interrupted)
+    with pytest.raises(SystemExit) as end:
+        entry.main()
+    assert (end.value.code, capsys.readouterr().err) == (130, "\nstopped\n")
+
+
+def test_ctrl_c_while_a_plan_is_read(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gmpool.cli.run.read_plan", interrupted)
+    said = gmpool_cli("run", "table1", "--dry-run")
+    assert (said.code, said.out, said.err.strip()) == (130, "", "stopped")
+
+
+def test_shells_can_complete(gmpool_cli: Cli) -> None:
+    assert "--show-completion" in gmpool_cli("--help").out
 
 
 def test_every_task_with_a_verb_has_a_command(gmpool_cli: Cli) -> None:

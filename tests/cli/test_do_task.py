@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 import typer
+from html_outline import Outline
 from said import Said
 from small_sets import FLAGS, TEN_MOLECULES
 from toy_task import TOY
@@ -141,6 +142,32 @@ def test_a_users_own_molecules(gmpool_cli: Cli, tmp_path: Path) -> None:
     assert "own: accuracy of atom types (%)" in shown.out
 
 
+def test_the_report_on_own_data_says_how_it_was_read_and_shows_its_predictions(
+    gmpool_cli: Cli,
+) -> None:
+    rows = "".join(f"{'C' * n},{n / 2}\n" for n in range(1, 21))
+    Path("mine.csv").write_text(f"smiles,<b>boiling</b>\n{rows}")
+    words = ("train", "mine.csv", "-m", "mean", "--device", "cpu", *FLAGS)
+    said = gmpool_cli(*words, "--out", "report.html", "--plots", "drawn")
+    assert said.code == 0, said.err
+    page = Path("report.html").read_text()
+    outline = Outline(page)
+    assert "Predictions and labels: mean on mine" in outline.text
+    assert outline.tags.count("img") == 2
+    assert "molecules: column 'smiles'" in outline.text
+    assert "labels: '<b>boiling</b>' (regression: 0.5 to 10)" in outline.text
+    (split,) = (text for text in outline.text if text.startswith("split: 16 train, 2 valid, 2"))
+    assert "because no column says train, valid or test" in split
+    assert Path("drawn/parity-1-mine-mean.png").is_file()
+    store = Path("runs/rows.jsonl")
+    row = json.loads(store.read_text())
+    row["outputs"]["made"] = "changed"
+    store.write_text(json.dumps(row) + "\n")
+    said = gmpool_cli("table", "--out", "report.html")
+    assert said.code != 0
+    assert "the test outputs in the row of mean on mine, seed 42 fold 1, cannot be" in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -154,7 +181,7 @@ def test_a_users_own_molecules(gmpool_cli: Cli, tmp_path: Path) -> None:
         (("ring", "-p", "m=3"), "unknown parameter of ring 'm'"),
         (("MUTAG", "-p", "n=3"), "--parameter is for a graph that is made on the spot"),
         (("ring", "--seeds", "0"), "seeds must be at least 1, got 0"),
-        (("ring", "--folds", "2"), "ring has 1 fold, so folds must be 1, got 2"),
+        (("ring", "--folds", "2"), "ring has one split, not folds: leave folds out, got 2"),
         (("ring", "--smiles-column", "s"), "--smiles-column is for a CSV, and 'ring' is not one"),
         (("ring", "--skip-bad-rows"), "--skip-bad-rows is for a CSV"),
     ],
@@ -162,9 +189,50 @@ def test_a_users_own_molecules(gmpool_cli: Cli, tmp_path: Path) -> None:
 def test_a_mistake_is_one_line(gmpool_cli: Cli, words: tuple[str, ...], text: str) -> None:
     said = gmpool_cli("reconstruct", *words, "--device", "cpu")
     assert (said.code, said.out) == (2, "")
-    assert text in said.err
-    assert len(said.err.splitlines()) == 1
+    *others, mistake = said.err.splitlines()
+    assert mistake.startswith("error: ")
+    assert text in mistake
+    assert all(line.startswith(("ring: 1 graph", "split: ")) for line in others)
     assert not Path("runs").exists()
+
+
+def test_what_was_understood_is_said_before_anything_is_trained(gmpool_cli: Cli) -> None:
+    said = gmpool_cli(*TRAIN, "--folds", 1)
+    counted, labels, folds = said.err.splitlines()[:3]
+    assert counted == "MUTAG: 188 graphs of 10 to 28 nodes"
+    assert labels == "labels: 'label' (multiclass, 2 classes: 63 '-1', 125 '1')"
+    assert folds == "folds: 10 (published); the first: 152 train, 18 valid, 18 test"
+
+
+OWN = "no;SMILES;MW;active;set\n" + "".join(
+    f"{i};{smiles};{50 + i / 7:.2f};{'bad' if i == 3 else i % 2};{'test' if i > 7 else 'train'}\n"
+    for i, smiles in enumerate(TEN_MOLECULES)
+).replace(".", ",")
+
+
+@pytest.mark.parametrize("verb", ["train", "reconstruct"])
+def test_both_commands_take_the_same_words_for_a_table(gmpool_cli: Cli, verb: str) -> None:
+    Path("own.csv").write_text(OWN)
+    words = (verb, "own.csv", "--label", "active", "--task", "binary", *SHORT, "--skip-bad-labels")
+    said = gmpool_cli(*words, "--split-column", "set", "--smiles-column", "SMILES")
+    assert said.code == 0, said.err
+    told = said.err.splitlines()
+    assert told[:2] == [
+        "own.csv: separated by ';', decimal comma, 10 rows",
+        "molecules: column 'SMILES'",
+    ]
+    assert "label left out: own.csv:5: label 'bad' in column 'active' is not a number" in told
+    assert "not used: 'no', 'MW'" in told
+    assert "labels: 'active' (binary: 4 yes, 5 no, 1 gap)" in told
+    assert any(line.startswith("split: 7 train, 1 valid, 2 test (column 'set'") for line in told)
+    assert ("the labels are not learned" in said.err) == (verb == "reconstruct")
+
+
+def test_a_guess_that_would_be_wrong_stops_and_names_the_way_out(gmpool_cli: Cli) -> None:
+    Path("own.csv").write_text(OWN.replace("bad", "1"))
+    said = gmpool_cli("train", "own.csv", *SHORT)
+    assert (said.code, said.out) == (2, "")
+    assert "'MW' (regression), 'active' (binary); name those to be learned with --label" in said.err
 
 
 @pytest.mark.parametrize("name", ["classify", "reconstruct"])

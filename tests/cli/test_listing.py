@@ -36,12 +36,23 @@ def test_methods(gmpool_cli: Cli) -> None:
     assert by_task["classify"] == list(METHODS)
     assert by_task["wl-kernel"] == ["wl-svm"]
     assert {task: list(TASKS[task].methods()) for task in TASKS} == by_task
-    assert all(row["about"] for row in rows if row["task"] in ("classify", "wl-kernel"))
+    ours = ("classify", "reconstruct", "wl-kernel")  # other tests register tasks as well
+    assert all(row["about"] for row in rows if row["task"] in ours)
     gmt = next(row for row in rows if row["name"] == "gmt" and row["task"] == "classify")
     assert gmt["options"]["num_heads"] == 1
     shown = gmpool_cli("list", "methods").out
     assert all(name in shown for name in METHODS)
     assert "num_heads=1" in shown
+
+
+def test_options(gmpool_cli: Cli) -> None:
+    rows = {(row["task"], row["option"]): row for row in rows_of(gmpool_cli, "options")}
+    assert rows["classify", "epochs"]["default"] == 500
+    assert rows["reconstruct", "lr"]["default"] == 0.005
+    assert rows["reconstruct", "warmup_epochs"]["about"].startswith("The learning rate rises")
+    assert ("classify", "hidden_dim") in rows
+    assert ("classify", "pool") not in rows
+    assert "patience" in gmpool_cli("list", "options").out
 
 
 def test_tasks(gmpool_cli: Cli) -> None:

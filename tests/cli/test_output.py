@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from gmpool.cli.output import form_of, save, save_pictures, write
+from gmpool.cli.output import check_places, form_of, save, save_pictures, write
 from gmpool.errors import UserError
 from gmpool.report.grid import Column, Grid, Picture, Square
 
@@ -81,3 +83,49 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"file/t\.md could not be written: "):
         save(tmp_path / "file" / "t.md", b"")
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.md"
+    path.write_text("before")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match=r"t\.md could not be written: No space left on device"):
+        save(path, b"after")
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path], "nothing half-written lies about"
+
+
+def test_a_kill_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.md"
+    path.write_text("before")
+
+    def killed(*_: object) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(SystemExit):
+        save(path, b"after")
+    assert path.read_text() == "before"
+
+
+def test_a_link_stays_one_and_a_device_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "link.md").symlink_to(tmp_path / "real.md")
+    save(tmp_path / "link.md", b"text")
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "real.md").read_bytes() == b"text"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    save(tmp_path / "pipe", b"text")
+    assert os.read(reader, 9) == b"text"
+    os.close(reader)
+
+
+def test_places_are_looked_at_by_their_flags(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    check_places(tmp_path / "t.md", plots=None, save_model=tmp_path / "new")
+    with pytest.raises(UserError, match=r"--save-model .*file is a file"):
+        check_places(None, plots=None, save_model=tmp_path / "file")

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from small_sets import OPTIONS, dataset
 
-from gmpool.cli.progress import ProgressBars
+from gmpool.cli.progress import ProgressBars, say_short_training
 from gmpool.engine.executors.executor import Alone
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job
@@ -78,3 +78,15 @@ def test_a_set_with_one_fold_does_not_number_it(tmp_path: object) -> None:
         bars.note("a word on the way")
     assert "fold" not in text_of(shown)
     assert "a word on the way\n" in text_of(shown)
+
+
+def test_training_shorter_than_its_warm_up_is_told_once(
+    job: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say_short_training([job])
+    assert capsys.readouterr().err == ""
+    short = replace(job, train=replace(job.train, epochs=5, warmup_epochs=50))
+    say_short_training([short, short])
+    said = capsys.readouterr().err
+    assert said.count("training of 5 epochs ends before the learning rate has risen") == 1
+    assert "takes 50; the option warmup_epochs" in said

@@ -13,7 +13,7 @@ from two_lines import RUN, TWO_LINES, Cli, rows
 
 from gmpool.engine import run_jobs
 from gmpool.engine.plan import read_plan
-from gmpool.tasks.classify import task
+from gmpool.tasks import graph_task
 
 in_tmp_path = two_lines.in_tmp_path
 PLAN = """
@@ -40,7 +40,11 @@ def cells(text: str, line: str) -> list[str]:
 
 def test_a_dry_run_shows_the_work_and_does_none(gmpool_cli: Cli) -> None:
     said = gmpool_cli(*RUN, "--dry-run")
-    assert (said.code, said.err) == (0, "")
+    assert said.code == 0
+    counted, labels, folds = said.err.splitlines()
+    assert counted.startswith("SHAPES: 24 graphs")
+    assert "2 classes: 12 '0', 12 '1'" in labels
+    assert folds.startswith("folds: 10 (stratified")
     assert "Two [lines]" in said.out
     assert cells(said.out, "mean") == ["mean", "SHAPES", "4", "0", "4", "unknown"]
     assert cells(said.out, "one head") == ["one head", "SHAPES", "4", "0", "4", "unknown"]
@@ -85,7 +89,7 @@ def test_what_is_to_do_costs_time(gmpool_cli: Cli) -> None:
     assert cells(said.out, "mean")[2:] == ["4", "2", "2", f"{2 * each:.1f} s"]
     assert cells(said.out, "total")[2:] == ["8", "2", "6", f"{2 * each:.1f} s and more"]
     said = gmpool_cli(*RUN, "--dry-run", "--json")
-    assert said.err == ""
+    assert len(said.err.splitlines()) == 3
     found = json.loads(said.out)
     assert (found["plan"], found["store"], found["failures"]) == ("p", "runs", [])
     assert (found["runs"], found["recorded"], found["to_do"]) == (8, 2, 6)
@@ -178,14 +182,16 @@ def test_a_mistake_is_told_before_anything_runs(
 
 def test_each_set_is_loaded_once(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("p.toml").write_text(TWO_LINES.replace('["own"]', '["MUTAG"]'))
-    true, asked = task.load, []
+    true, asked = graph_task.load, []
 
     def load(name: str, root: Path | None, **options: object) -> Any:
         asked.append((name, root))
         return true(name, root, **options)
 
-    monkeypatch.setattr(task, "load", load)
-    assert gmpool_cli(*RUN, "--seeds", 1, "--data", "somewhere").code == 0
+    monkeypatch.setattr(graph_task, "load", load)
+    said = gmpool_cli(*RUN, "--seeds", 1, "--data", "somewhere")
+    assert said.code == 0
+    assert said.err.count("MUTAG: 188 graphs") == 1, "and told once what it is"
     assert asked == [("MUTAG", Path("somewhere"))]
     assert len(rows()) == 4
 

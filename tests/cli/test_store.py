@@ -10,6 +10,9 @@ import pytest
 import two_lines
 from two_lines import RUN, Cli, rows
 
+from gmpool.engine.checkpoint import rename_run
+from gmpool.engine.claims import Claims
+
 in_tmp_path = two_lines.in_tmp_path
 SIDE = Path("runs/molecule-scores.jsonl")
 
@@ -114,3 +117,22 @@ def test_a_file_beside_the_rows_that_is_not_by_key_is_named_and_nothing_changes(
     assert said.code == 2
     assert "molecule-scores.jsonl:1: not a row" in said.err
     assert files() == before
+
+
+def test_kept_models_say_their_new_key(
+    as_it_should_be: dict[str, bytes], with_old_keys: dict[str, bytes], gmpool_cli: Cli
+) -> None:
+    """Also when somebody was stopped after a folder got its name and before its model did."""
+    named = Path("runs/models/old-0")
+    rename_run(named, "old-0")
+    assert gmpool_cli("store", "rekey", "runs").code == 0
+    assert files() == as_it_should_be
+
+
+def test_nobody_else_may_be_at_work(with_old_keys: dict[str, bytes], gmpool_cli: Cli) -> None:
+    with Claims(Path("runs")) as claims:
+        claims.take("k")
+        said = gmpool_cli("store", "rekey", "runs")
+    assert said.code == 2
+    assert "a process is at work in runs; wait until it has ended" in said.err
+    assert files() == with_old_keys

@@ -180,7 +180,7 @@ def test_a_store_goes_before_a_plan_of_the_same_name(gmpool_cli: Cli) -> None:
         ("mine.toml --out table.pdf", "--out ends in .csv, .html, .json, .md, .tex, .txt, got"),
         ("full --store runs", "--store goes with a plan (gmpool list plans), and 'full' is none"),
         ("full --plots pictures", "--plots goes with a plan"),
-        ("full --out mine.toml/t.md", "mine.toml/t.md could not be written"),
+        ("full --out mine.toml/t.md", "--out mine.toml/t.md: mine.toml is a file, not a folder"),
     ],
 )
 def test_mistakes(words: str, expected: str, gmpool_cli: Cli) -> None:
@@ -205,9 +205,15 @@ def test_table_in_every_format(recorded: None, gmpool_cli: Cli) -> None:
     lines = gmpool_cli("table", "--format", "markdown").out.splitlines()
     assert [line.split("|")[2].strip() for line in lines[2:4]] == ["gmt", "mean"]
     rows = list(csv.DictReader(io.StringIO(gmpool_cli("table", "--format", "csv").out)))
-    assert [(r["method"], r["runs"], r["std_over"]) for r in rows] == [
+    of_lines = [r for r in rows if not r["label_column"]]
+    assert [(r["method"], r["runs"], r["std_over"]) for r in of_lines] == [
         ("gmt", "2", "folds"), ("mean", "2", "seeds"),
     ]  # fmt: skip
+    assert [(r["method"], r["label_column"], r["metric"]) for r in rows[2:]] == [
+        (method, "label", metric)
+        for method in ("gmt", "mean")
+        for metric in ("roc_auc", "pr_auc", "accuracy", "f1")
+    ]
     said = gmpool_cli("table", "runs", "--json")
     assert [r["method"] for r in json.loads(said.out)] == ["gmt", "mean"]
     assert gmpool_cli("table", "--format", "json").out == said.out

@@ -3,8 +3,9 @@ from __future__ import annotations
 import io
 
 import pytest
-from matplotlib import image
+from matplotlib import cbook, image
 from matplotlib.axes import Axes
+from pictures import pixels
 from report_rows import row
 
 from gmpool.report import figures
@@ -54,3 +55,21 @@ def test_a_method_without_epochs_has_no_line() -> None:
     none = row(curve={"train_loss": [], "valid_loss": [], "valid_metric": []})
     assert learning_curves({"wl-svm": [none]}).startswith(b"\x89PNG")
     assert learning_curves({"gmt": [row()], "wl-svm": [none]}) == learning_curves({"gmt": [row()]})
+
+
+@pytest.mark.parametrize(
+    "name", [r"$\alpha{$", "a$b", r"\$x$", "_x", "a\x1b[2J\n", "分子", "x" * 9999]
+)
+def test_any_name_can_be_drawn(name: str) -> None:
+    picture = pixels(learning_curves({name: [row()], "gmt": [row()]}))
+    assert picture.shape == pixels(learning_curves({"gmt": [row()]})).shape
+    text = figures.label_text(name)
+    assert not cbook.is_math_text(text)
+    assert not text.startswith("_")
+    assert len(text) <= 62
+    assert "\n" not in text
+
+
+def test_a_picture_of_very_many_lines_can_be_made() -> None:
+    assert figures.new_figure(10, 5000).dpi * 5000 <= 32_000
+    assert figures.new_figure(10, 10).dpi == 110

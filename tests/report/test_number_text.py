@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gmpool.report.number_text import duration, pair
+from gmpool.report.number_text import duration, measured, pair
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,21 @@ def test_duration(seconds: float, text: str) -> None:
 )
 def test_pair(mean: float | None, std: float | None, text: str) -> None:
     assert pair(mean, std) == text
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "text"),
+    [
+        (0.00123456, 0.0001, "0.00123 ± 0.00010"),
+        (0.5, None, "0.500"),
+        (12.345, 1.0, "12.3 ± 1.0"),
+        (12345.6, None, "12346"),
+        (1.5e9, 2e7, "1.5e+09 ± 2e+07"),
+        (-0.25, None, "-0.250"),
+        (0.0, 0.0, "0.00 ± 0.00"),
+        (None, None, "–"),
+        (float("inf"), None, "–"),
+    ],
+)
+def test_measured(mean: float | None, std: float | None, text: str) -> None:
+    assert measured(mean, std) == text

@@ -83,3 +83,32 @@ def test_too_few_sets_or_lines_have_no_diagram() -> None:
     assert no_diagram(WHOLE) == ""
     assert "2 sets" in no_diagram(ONE_SEED)
     assert "here are 1 and 2" in no_diagram(ONE_SEED)
+
+
+def test_names_of_a_plan_are_no_formulas() -> None:
+    cells = empty((r"$\alpha{$", "_b", "x" * 500), (r"own $x^{", "DD"))
+    known = [filled(cell, [80.0 - i], [82.0], [83.0]) for i, cell in enumerate(cells)]
+    found = compared(cells, *known)
+    assert clear_edge(pixels(intervals(found)))
+    diagram = critical_differences(found)
+    assert diagram is not None
+    assert pixels(diagram).size
+
+
+def test_an_interval_ends_where_scores_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = empty(("gmt",), ("MUTAG",))
+    drawn: list[tuple[float, float]] = []
+    true = Axes.plot
+
+    def spy(self: Axes, x, *rest, **style):
+        if style.get("label", "").startswith("95 %"):
+            drawn.append(x)
+        return true(self, x, *rest, **style)
+
+    monkeypatch.setattr(Axes, "plot", spy)
+    intervals(compared(cells, filled(cells[0], [20.0], [99.0], [95.0])))
+    intervals(compared(cells, filled(cells[0], [20.0], [99.0], [95.0], metric="rmse")))
+    (low, high), (below, above) = drawn
+    assert (low, high) == (0.0, 100.0)
+    assert below == 0
+    assert above > 100, "an error has no such end"

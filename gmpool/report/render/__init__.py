@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gmpool.plain_text import one_line
 from gmpool.registry import Registry
-from gmpool.report.grid import Grid
+from gmpool.report.grid import Grid, harmless
 
 Maker = Callable[[Sequence[Grid], "About"], str]
 
@@ -38,4 +39,5 @@ def form(name: str, suffix: str) -> Callable[[Maker], Maker]:
 
 def render(name: str, grids: Sequence[Grid], *, title: str = "", command: str = "") -> str:
     """The grids in the form of that name. title, command: for a page."""
-    return FORMS[name].make(grids, About(title, command))
+    about = About(one_line(title), one_line(command))
+    return FORMS[name].make([harmless(grid) for grid in grids], about)

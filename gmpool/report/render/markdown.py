@@ -1,5 +1,6 @@
 """Grids in Markdown."""
 
+import re
 from collections.abc import Sequence
 
 from gmpool.report.grid import Grid, Square
@@ -17,7 +18,7 @@ def _grid(grid: Grid) -> str:
     notes = [_plain(note) for note in grid.notes]
     return "\n".join(
         [
-            *([f"## {grid.title}", ""] if grid.title else []),
+            *([f"## {_plain(grid.title)}", ""] if grid.title else []),
             "| " + " | ".join(map(_plain, heads)) + " |",
             "|" + "".join(" --- |" if c.left else " ---: |" for c in grid.columns),
             *("| " + " | ".join(map(_square, squares)) + " |" for squares in grid.lines),
@@ -29,7 +30,10 @@ def _grid(grid: Grid) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace("|", r"\|").replace("*", r"\*")
+    """Text in which nothing is a column, a mark, a link or HTML; a < before a space is none."""
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
+    text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    return re.sub(r"[\\|*`]|(?<=\])\(", r"\\\g<0>", text)
 
 
 def _square(square: Square) -> str:

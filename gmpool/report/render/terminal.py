@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gmpool.report.grid import Column, Grid, Square
+from gmpool.report.grid import Column, Grid, Square, harmless
 from gmpool.report.render import About, form
 
 WIDTH = 200
@@ -29,7 +29,7 @@ def terminal(grids: Sequence[Grid], width: int) -> RenderableType:
     The best have a star as well: output that goes to a file is not bold.
     """
     shown: list[RenderableType] = []
-    for grid in grids:
+    for grid in map(harmless, grids):
         shown += [""] if shown else []
         shown += [Text(grid.title, style="bold")] if grid.title else []
         shown += _tables(grid, width)
@@ -66,7 +66,7 @@ def _fits(columns: Sequence[Column], width: int) -> bool:
 def _upright(grid: Grid, squares: Sequence[Square]) -> Table:
     table = Table(show_header=False)
     for column, square in zip(grid.columns, squares, strict=True):
-        table.add_row(column.heading, Text(square.text + _after(square)))
+        table.add_row(Text(column.heading), Text(square.text + _after(square)))
     return table
 
 

@@ -39,3 +39,8 @@ def test_grids_of_different_kinds_keep_all_columns() -> None:
     assert len(found) == 5
     assert (found[0]["mean"], found[0]["test_mean"]) == ("84.25", "")
     assert (found[-1]["mean"], found[-1]["test_mean"]) == ("", "80.0")
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_made_harmless() -> None:
+    (found,) = read(summary_grid(summarise([row(dataset="=HYPERLINK(1)", test=-3.5)])))
+    assert (found["dataset"], found["test_mean"]) == ("'=HYPERLINK(1)", "-3.5")

@@ -46,3 +46,15 @@ def test_grids_follow_each_other() -> None:
     text = render("markdown", [PARTLY, PARTLY])
     assert text.count("## A small plan\n\n|") == 2
     assert "\n\n## A small plan" in text
+
+
+def test_nothing_in_a_name_is_html_a_link_or_code() -> None:
+    name = "<script>a</script> [x](javascript:b) `c` \\d &lt; p < 0.05"
+    (line,) = [
+        line
+        for line in render("markdown", [Grid("", [Column("a", [Square(name)])])]).splitlines()
+        if "script" in line
+    ]
+    assert line == (
+        "| &lt;script>a&lt;/script> [x]\\(javascript:b) \\`c\\` \\\\d &amp;lt; p < 0.05 |"
+    )
