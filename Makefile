@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install run test lint bench clean
+.PHONY: install run test lint bench campaign clean
 
 install: $(STAMP)
 
@@ -31,6 +31,14 @@ lint: $(STAMP)
 # Each side by side with what one would use otherwise.
 bench: $(STAMP)
 	for name in loader ops readout epoch; do $(BIN)/gmpool bench $$name; done
+
+# Kills, full disks, mutated inputs. By number (KILLS=1000 INPUTS=10000) or by the clock (MINUTES=120);
+# another SEED tries others. RECORD=--record adds the counts to results/campaign.
+SEED ?= 1
+KILLS ?= 250
+INPUTS ?= 2500
+campaign: $(STAMP)
+	$(BIN)/python -m tests.campaign --seed $(SEED) --kills $(KILLS) --inputs $(INPUTS) $(if $(MINUTES),--minutes $(MINUTES)) $(RECORD)
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from sklearn.isotonic import isotonic_regression
 
 from gmpool.errors import UserError
-from gmpool.report.figures import COLOURS, new_figure, png
+from gmpool.report.figures import new_figure, png
 
 Measured = dict[str, Any]
 """A row of a benchmark."""
@@ -21,7 +21,12 @@ TITLES = {
     "time": "50 graphs, n²/10 edges, a quarter kept: forward",
 }
 HEIGHTS = {"memory": "peak memory, MiB", "time": "seconds"}
-MARKERS = "osD"
+HUES = (
+    "#1f5f8b", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#4a4e69", "#00897b", "#c2185b",
+    "#6d4c41",
+)  # fmt: skip
+MARKERS = "osD^v<>P*Xphd8H1|_+"
+"""Each method has one of its own, which stands before its name as well: hues come twice."""
 FAVOURITE = "gmt"
 """Drawn thick."""
 
@@ -76,10 +81,7 @@ def _read(path: Path) -> list[Measured]:
 
 def _lines(rows: Sequence[Measured], methods: Sequence[str]) -> list[Line]:
     """Those of which anything was measured, the costliest at its end first."""
-    looks = {
-        method: (colour, MARKERS[number // len(COLOURS) % len(MARKERS)])
-        for number, (method, colour) in enumerate(zip(methods, cycle(COLOURS), strict=False))
-    }
+    looks = dict(zip(methods, zip(cycle(HUES), cycle(MARKERS), strict=False), strict=False))
     lines = []
     for method, look in looks.items():
         own = sorted((r for r in rows if r["method"] == method), key=lambda r: r["nodes"])
@@ -97,7 +99,7 @@ def _panel(axes: Axes, lines: Sequence[Line], figure: str, device: str) -> None:
     axes.set_yscale("log")
     for line in lines:
         axes.plot(*zip(*line.points, strict=True), color=line.colour, marker=line.marker,
-                  markersize=3, linestyle="-" if line.ours else "--",
+                  markersize=5, linestyle="-" if line.ours else "--",
                   linewidth=2.6 if line.label == FAVOURITE else 1.1)  # fmt: skip
         if line.cut_short:
             axes.plot(*line.points[-1], "x", color=line.colour, markersize=8, markeredgewidth=2)
@@ -129,7 +131,9 @@ def _name(axes: Axes, lines: Sequence[Line]) -> None:
     for line, end, height in zip(lines, ends, _spread([y for _, y in ends]), strict=True):
         thread = {"arrowstyle": "-", "color": line.colour, "alpha": 0.6, "linewidth": 0.8,
                   "linestyle": ":", "relpos": (0, 0.5)}  # fmt: skip
-        axes.annotate(line.label, end, (1.06, height), "axes fraction", "axes fraction",
+        axes.plot(1.05, height, line.marker, color=line.colour, markersize=5, clip_on=False,
+                  transform=axes.transAxes)  # fmt: skip
+        axes.annotate(line.label, end, (1.08, height), "axes fraction", "axes fraction",
                       fontsize=8, color=line.colour, va="center", arrowprops=thread,
                       weight="bold" if line.label == FAVOURITE else "normal")  # fmt: skip
 

@@ -73,6 +73,11 @@ def test_the_plan_that_is_shown_is_read(tmp_path: Path) -> None:
         path = tmp_path / f"plan{number}.toml"
         path.write_text(block.text, encoding="utf-8")
         (tmp_path / "molecules.csv").write_text("smiles,y\n" + "CCO,1\nCCN,0\n" * 5)
+        (tmp_path / "assays").mkdir(exist_ok=True)
+        for name in ("first", "second"):
+            rows = "CCO,1,2.5,3.5,train\nCCN,0,1.5,0.5,test\nCCC,1,0.5,1.5,valid\n" * 5
+            table = f"structure,active,ic50,solubility,part\n{rows}"
+            (tmp_path / "assays" / f"{name}.csv").write_text(table)
         assert read_plan(path).jobs()
 
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from gmpool.errors import UserError
 from gmpool.graph.edges import Edges
 from gmpool.graph.reads import READS, reads_of
+from gmpool.nn.inputs import WEIGHTED
 from gmpool.ops.segment import Segments
 from gmpool.pool import METHODS, method_options, method_summary
 from gmpool.pool.method import GraphSizes, Method
@@ -252,12 +253,22 @@ def edge_attr_is_read_or_refused(name: str) -> None:
 
 
 @law
-def edge_weights_of_one_are_none(name: str) -> None:
+def edge_weight_is_read_or_refused(name: str) -> None:
     pool, batch = pooling(name), random_batch([9, 6], FEATURES, weighted=True)
+    if not reads_of(pool) & WEIGHTED:
+        with pytest.raises(UserError, match=f"nothing in {type(pool).__name__} reads edge_weight"):
+            called(pool, batch, edge_weight=batch.weight)
+        return
     plain = called(pool, batch)
     ones = called(pool, batch, edge_weight=torch.ones_like(batch.weight))
     torch.testing.assert_close(ones.x, plain.x)
-    assert called(pool, batch, edge_weight=batch.weight).x.isfinite().all()
+    weighted = called(pool, batch, edge_weight=batch.weight)
+    assert weighted.x.isfinite().all()
+    if weighted.x.shape == plain.x.shape and torch.allclose(weighted.x, plain.x):
+        # Who keeps or merges nodes whatever their edges weigh hands the weights on.
+        before, after = plain.edges.edge_weight, weighted.edges.edge_weight
+        assert after is not None
+        assert before is None or not torch.allclose(before, after)
 
 
 @law

@@ -1,0 +1,49 @@
+"""docs/data.md: its table is understood as the page shows, and its Python runs."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doc_blocks import ROOT, blocks
+
+from gmpool.data import load
+
+PAGE = ROOT / "docs" / "data.md"
+
+
+def shown() -> list[str]:
+    """The lines of the page from the table's name on."""
+    found = re.search(r"^ {4}mine\.csv: .*\n(?: {4}.*\n)+", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert found is not None
+    return [line.strip() for line in found[0].splitlines()]
+
+
+def test_a_table_is_understood_as_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(tmp_path)
+    answers = ["1"] * 812 + ["0"] * 377 + ["N/A"] * 14
+    random.Random(0).shuffle(answers)
+    lines = [
+        f"{10_000 + 7 * row};{'C' * (row % 9 + 1)}O;{answer};20,5"
+        for row, answer in enumerate(answers)
+    ]
+    Path("mine.csv").write_text("\n".join(["compound_no;SMILES;active;temperature", *lines]))
+    assert list(load("mine.csv").understood) == shown()
+
+
+def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rdkit")
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    (block,) = (block for block in blocks(PAGE) if block.language == "python")
+    *lines, last = block.text.strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    table = eval(last, names)
+    assert isinstance(table, pandas.DataFrame)
+    assert list(table.columns) == ["smiles", "logS", "pred_logS", "problem"]
+    assert len(table) == 4
