@@ -90,8 +90,9 @@ def make(rng: random.Random, folder: Path) -> None:
         csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=ending).writerows(
             rows
         )
-    if ending == "\n" and quoting == csv.QUOTE_MINIMAL and "\r" in str.join("", sum(rows, [])):
-        known = False  # Python leaves it unquoted there, and readers take it for the end of a line
+    if ending == "\n" and quoting == csv.QUOTE_MINIMAL:
+        # Python leaves a carriage return unquoted there, and readers take it for a line's end.
+        known = known and not any("\r" in cell for row in rows for cell in row)
     raw = path.read_bytes()
     path.unlink()
     if rng.random() < 0.15:
