@@ -22,7 +22,8 @@ from benchmarks.readout import PyGReadout
 from benchmarks.timing import interleaved, versus, where
 from gmpool.data import Dataset, PackedGraphs, Split, load, to_pyg
 from gmpool.engine.job import Job
-from gmpool.engine.stack.stack import Member, Stack
+from gmpool.engine.stack.members import Member
+from gmpool.engine.stack.stack import Stack
 from gmpool.nn.heads import classifier
 from gmpool.pool.gmt import seeds_for
 

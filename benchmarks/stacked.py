@@ -28,7 +28,8 @@ from gmpool.data import Dataset, load
 from gmpool.engine.executors.executor import Work
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.job import Job
-from gmpool.engine.stack.stack import Member, Outcome, Stack
+from gmpool.engine.stack.members import Member
+from gmpool.engine.stack.stack import Outcome, Stack
 from gmpool.engine.stack.turns import train_stacked
 from gmpool.engine.train import Trained, train
 from gmpool.errors import UserError

@@ -28,6 +28,8 @@ class TrainConfig:
     """Gradients longer than this are shortened to it; none: never."""
     select_by: str = "loss"
     """The weights that are tested: best validation "loss" or best validation "metric"."""
+    epoch_steps: int | None = None
+    """Steps of an epoch, on examples drawn at random; none: one pass over the training part."""
 
     @property
     def cosine_epochs(self) -> float:
@@ -87,6 +89,7 @@ def check_training(train: TrainConfig) -> None:
         ("epochs", train.epochs, 1),
         ("patience", 1 if train.patience is None else train.patience, 1),
         ("warmup_epochs", train.warmup_epochs, 0),
+        ("epoch_steps", 1 if train.epoch_steps is None else train.epoch_steps, 1),
     )
     clip_norm = 1.0 if train.clip_norm is None else train.clip_norm
     for key, number in (("lr", train.lr), ("clip_norm", clip_norm)):

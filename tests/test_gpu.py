@@ -19,8 +19,9 @@ from gmpool.config import TrainConfig
 from gmpool.data import Split, from_pyg, load
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.engine.stack import program
+from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.replicas import Replicas
-from gmpool.engine.stack.stack import EPOCHS_AHEAD, ROWS_LIKE_MAKING, Member, Stack
+from gmpool.engine.stack.stack import EPOCHS_AHEAD, ROWS_LIKE_MAKING, Stack
 from gmpool.engine.stack.turns import train_together
 from gmpool.engine.train import Trained
 from gmpool.graph.batch_edges import BatchEdges

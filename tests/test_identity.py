@@ -28,6 +28,7 @@ CHANGES = {
     "train.warmup_epochs": 10,
     "train.clip_norm": 2.0,
     "train.select_by": "metric",
+    "train.epoch_steps": 10,
 }
 
 

@@ -17,6 +17,7 @@ from gmpool.cli.do_task import command_of
 from gmpool.cli.listing import listing
 from gmpool.cli.predict import predict
 from gmpool.cli.run import run_command
+from gmpool.cli.sample import sample
 from gmpool.cli.store import store
 from gmpool.cli.table import table_command
 from gmpool.errors import UserError
@@ -42,9 +43,17 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+groups: dict[str, typer.Typer] = {}
 for task in (TASKS[name] for name in TASKS):
-    if task.verb is not None:
-        app.command(task.verb)(command_of(task))
+    if task.verb is None:
+        continue
+    *before, verb = task.verb.split()
+    for group in before:
+        groups[group] = typer.Typer(help=task.help, no_args_is_help=True)
+        app.add_typer(groups[group], name=group)
+        if task.makes_samples:
+            groups[group].command()(sample)
+    (groups[before[0]] if before else app).command(verb)(command_of(task))
 for command in (run_command(), table_command(), predict, bench_command()):
     app.command()(command)
 app.command("list")(listing)

@@ -88,7 +88,7 @@ def _do(
     plots: PlotsOption = None,
     json_: JsonFlag = False,
 ) -> None:
-    methods = method or ["gmt"]
+    methods = method or [task.default_method]
     if save_model and len(methods) > 1:
         raise UserError("--save-model keeps one model; give --method once")
     form_of(out)  # before anything is done: a name that says no form raises

@@ -3,6 +3,7 @@ Ctrl-C leaves behind: every finished run, and a word on how to go on."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -49,14 +50,17 @@ class ProgressBars:
 
         def on_epoch(epoch: Epoch) -> None:
             note = f"valid {_score(epoch.valid_metric)}, loss {_score(epoch.valid_loss)}"
+            if math.isnan(epoch.valid_loss):
+                note = f"training loss {_score(epoch.train_loss)}"
             self.progress.update(self.epochs, advance=1, note=note)
 
         return on_epoch
 
-    def stack_started(self, job: Job, runs: Sequence[Run]) -> Callable[[int, int], None]:
+    def stack_started(self, jobs: Sequence[Job], runs: int) -> Callable[[int, int], None]:
         """A bar of its own: stacks run side by side."""
-        name = f"{_line(job)} on {escape(job.name)}, {len(runs)} runs as one"
-        bar = self.progress.add_task(name, total=job.train.epochs, note="")
+        lines = ", ".join(dict.fromkeys(map(_line, jobs)))
+        name = f"{lines} on {escape(jobs[0].name)}, {runs} runs as one"
+        bar = self.progress.add_task(name, total=max(job.train.epochs for job in jobs), note="")
 
         def on_epoch(epoch: int, running: int) -> None:
             if running:

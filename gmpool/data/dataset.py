@@ -37,6 +37,8 @@ class Dataset:
     """None for unlabelled data."""
     skipped: tuple[str, ...] = ()
     """Rows of a table that were left out, as file:line: reason."""
+    lines: tuple[int, ...] = ()
+    """Of a table: the line that each graph stood on."""
     about: tuple[str, ...] = ()
     """Lines on how its source understood it."""
     split_reason: str = ""
@@ -51,6 +53,7 @@ class Dataset:
         *,
         about: tuple[str, ...] = (),
         split_reason: str = "",
+        lines: tuple[int, ...] = (),
     ) -> Dataset:
         """A set with the metric of its labels, and with its own splits. Without any, labelled
         graphs get ten stratified folds (fewer where there are fewer graphs than ten)."""
@@ -59,7 +62,7 @@ class Dataset:
             folds = _stratified(graphs) if enough else ()
             split_reason = "stratified, always the same" if enough else ""
         metric = None if graphs.task is None else metric_for(graphs.task, graphs.num_outputs)
-        return cls(graphs.name, graphs, folds, metric, skipped, about, split_reason)
+        return cls(graphs.name, graphs, folds, metric, skipped, lines, about, split_reason)
 
     def __len__(self) -> int:
         return self.graphs.num_graphs

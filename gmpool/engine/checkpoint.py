@@ -22,7 +22,7 @@ from gmpool.engine.weights_file import AGAIN, LONGEST, WeightsFile
 from gmpool.errors import CheckpointError, UserError
 from gmpool.record import Row
 from gmpool.tasks.predictions import Predictions
-from gmpool.tasks.task import DEFAULT, TASKS, Task
+from gmpool.tasks.task import DEFAULT, TASKS, Samples, Task
 from gmpool.tasks.trainable import Trainable
 
 FORMAT = 4
@@ -96,6 +96,10 @@ class Saved(NamedTuple):
     def predict(self, source: Any, root: Path | None = None, **options: Any) -> Predictions:
         """On new data: a path or name, a DataFrame, a list of SMILES, packed graphs."""
         return self.task.predict(self.model, source, root, **options)
+
+    def sample(self, number: int = 1000, *, seed: int = 0, device: str = "cpu") -> Samples:
+        """What the model makes of nothing, such as new molecules; others with another seed."""
+        return self.task.samples(self.model, number, seed, device)
 
 
 def load_model(folder: str | Path) -> Saved:

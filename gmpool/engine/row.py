@@ -35,6 +35,7 @@ def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
         curve=curve_of(trained.curve),
         more={
             "selection_score": _number(-best.valid_loss if by_loss else sign * best.valid_metric),
+            **_finite(trained.watched),
             **_finite(job.task.scores(trained.model, job.dataset, trained.outputs)),
             **_finite(job.task.finish(trained.model, job.dataset, split, device)),
         },

@@ -241,7 +241,7 @@ def _program(job: Job) -> tuple[object, ...]:
     """Jobs that are run together have it in common: one set and method, where the task lets all of
     its programs take turns."""
     alone = id(job) if job.task.at_once is not None else None
-    return job.task.name, job.name, job.model.method, alone
+    return job.task.name, job.name, job.task.architecture(job.model).method, alone
 
 
 def _family(job: Job) -> str:

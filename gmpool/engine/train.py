@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from gmpool.errors import UserError
 from gmpool.nn.clock import set_clocks
 from gmpool.report.metrics import METRICS
 from gmpool.tasks.model_size import refuse_giants
-from gmpool.tasks.task import Dataset, Split, Task
+from gmpool.tasks.task import Dataset, Split, Task, Watch
 from gmpool.tasks.trainable import Phase, Rows, Trainable
 
 
@@ -43,6 +43,8 @@ class Trained:
     """How many runs were one program with this one; its seconds are a share of theirs."""
     outputs: dict[str, Rows] = field(default_factory=dict)
     """What `evaluate` gave of the validation and the test part, where the task scores that."""
+    watched: dict[str, Any] = field(default_factory=dict)
+    """What was seen of it by a `Watch` of its task."""
 
 
 def train(
@@ -73,7 +75,9 @@ def train(
         torch.manual_seed(seed)
         there = dataset.to(device)
         begun = first_model(task, there, split, model, seed).to(device)
-        trained = _train(begun, there, split, config, task.metric(dataset, model), seed, on_epoch)
+        watch = task.watch(there, split, model, config, device)
+        metric = task.metric(dataset, model)
+        trained = _train(begun, there, split, config, metric, seed, on_epoch, watch)
     found = trained.outputs.items() if task.scores_outputs else ()
     trained.outputs = {part: tuple(t.cpu() for t in rows) for part, rows in found if rows}
     trained.seconds = time.perf_counter() - start
@@ -93,9 +97,10 @@ def _train(
     metric: str,
     seed: int,
     on_epoch: Callable[[Epoch], None] | None,
+    watch: Watch | None,
 ) -> Trained:
-    size = config.batch_size
-    steps = math.ceil(len(split.train) / size)
+    size, examples = config.batch_size, examples_of(config, split)
+    steps = math.ceil(examples / size)
     movers = [_Mover(model, phase, config, steps) for phase in model.phases]
     shuffle = torch.Generator().manual_seed(seed)
     valid, test = (Evaluation(dataset, part, size) for part in (split.valid, split.test))
@@ -106,7 +111,7 @@ def _train(
     for number in range(1, config.epochs + 1):
         model.train()
         losses = []
-        batches = dataset.batches(split.train, size, shuffle)
+        batches = _batches(dataset, split.train, config, shuffle)
         for step, batch in enumerate(batches, start=(number - 1) * steps):
             for at, (phase, mover) in enumerate(zip(model.phases, movers, strict=True)):
                 if phase.taken(step):
@@ -114,11 +119,13 @@ def _train(
                         set_clocks(model, len(movers) * step + at)
                     loss = mover.step(batch)
                     if at == 0:
-                        losses.append(loss * min(size, len(split.train) - step % steps * size))
-        train_loss = float(torch.stack(losses).sum()) / len(split.train)
+                        losses.append(loss * min(size, examples - step % steps * size))
+        train_loss = float(torch.stack(losses).sum()) / examples
         epoch = Epoch(number, train_loss, *valid.of(model))
         if failure := loss_error(epoch, dataset.name, config, has_valid=len(split.valid) > 0):
             raise failure
+        if watch:
+            _show(model, watch, number)
         curve.append(epoch)
         if best is None or _better(epoch, best, config.select_by, metric):
             best, best_rows = epoch, valid.rows
@@ -131,7 +138,41 @@ def _train(
     model.load_state_dict(best_state)
     test_loss, test_metric = test.of(model)
     outputs = {"valid": best_rows, "test": test.rows}
-    return Trained(model, best, test_metric, test_loss, 0.0, curve, outputs=outputs)
+    watched: dict[str, Any] = {}
+    if watch:
+        test_metric, watched = watch.said()
+    return Trained(
+        model, best, test_metric, test_loss, 0.0, curve, outputs=outputs, watched=watched
+    )
+
+
+def examples_of(config: TrainConfig, split: Split) -> int:
+    """Of an epoch."""
+    if config.epoch_steps is None:
+        return len(split.train)
+    return config.epoch_steps * config.batch_size
+
+
+def drawn(ids: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """So many of them at random, each time from all. [count]"""
+    return ids.index_select(0, torch.randint(len(ids), (count,), generator=generator))
+
+
+def _batches(
+    dataset: Dataset, ids: Tensor, config: TrainConfig, shuffle: torch.Generator
+) -> Iterator[Any]:
+    """Of one epoch."""
+    if config.epoch_steps is None:
+        return dataset.batches(ids, config.batch_size, shuffle)
+    count = config.epoch_steps * config.batch_size
+    return dataset.batches(drawn(ids, count, shuffle), config.batch_size)
+
+
+@torch.no_grad()
+def _show(model: Trainable, watch: Watch, number: int) -> None:
+    model.eval()
+    device = next(model.parameters()).device
+    watch.see(number, tuple(t.cpu() for t in model.sample(watch.numbers.to(device))))
 
 
 class _Mover:

@@ -28,8 +28,8 @@ TABLE_FLAGS = (
 )
 
 
-class GraphTask(Task):
-    """Graphs by name or path, in the set's own splits."""
+class OpensSets(Task):
+    """Whose data are given by name or path, as `gmpool.data.load` takes them."""
 
     def card(self, name: str) -> Card | None:
         return card(name) if name in CATALOGUE else None  # whose digests may not be known
@@ -55,6 +55,10 @@ class GraphTask(Task):
         if not (path.exists() or path.suffix or len(Path(text).parts) > 1):
             raise unknown("dataset", text, CATALOGUE)
         return str(path)
+
+
+class GraphTask(OpensSets):
+    """Whose examples are the graphs of a set, in the set's own splits."""
 
     def splits(self, dataset: Dataset) -> Sequence[Split]:
         return dataset.folds

@@ -55,11 +55,27 @@ class FixedBatches(Protocol):
     axis first, and `with_(tensors)`, the same batch of one replica.
     """
 
-    empty: int
+    @property
+    def empty(self) -> int: ...
 
     def bounds(self, ids: Tensor) -> Any: ...
 
     def make(self, ids: Tensor, bounds: Any) -> Any: ...
+
+
+class Watch(Protocol):
+    """Sees what a model makes of nothing (`Trainable.sample`) after every epoch of a run.
+
+    numbers: of what is made, [n]; the same after every epoch.
+    """
+
+    numbers: Tensor
+
+    def see(self, epoch: int, rows: Rows) -> None:
+        """rows: on the host. The training goes on meanwhile as far as it can."""
+
+    def said(self) -> tuple[float, dict[str, Any]]:
+        """(the score that counts as the test's, what more the row says) when the run has ended."""
 
 
 class Fitted(NamedTuple):
@@ -96,6 +112,19 @@ class Key(NamedTuple):
     words: str
 
 
+class Samples(NamedTuple):
+    """What a saved model makes of nothing, a row for each."""
+
+    columns: list[str]
+    kinds: list[type]
+    """float or str, of each column."""
+    rows: list[list[str | float | None]]
+    about: list[str]
+    """How many were made, and what of them."""
+    page: Callable[[], str]
+    """They as pictures: HTML."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a table is to show: the header of its plan, and each line on each set."""
@@ -124,7 +153,8 @@ class Task:
     family: ClassVar[str]
     """What rows say; tasks of one family share data, scores and tables, and differ in methods."""
     verb: ClassVar[str | None] = None
-    """The command `gmpool VERB DATASET`, for one task of a family."""
+    """The command `gmpool VERB DATASET`, for one task of a family; of two words the first is that
+    of a group."""
     help: ClassVar[str] = ""
     flags: ClassVar[Sequence[Flag]] = ()
     plan_keys: ClassVar[Mapping[str, Key]] = {}
@@ -139,6 +169,9 @@ class Task:
     """Whether `scores` wants what models gave of the validation and the test part."""
     at_once: ClassVar[int | None] = 1
     """How many programs of one set and method take turns on a GPU; None: all."""
+    makes_samples: ClassVar[bool] = False
+    """Whether saved models make something of nothing, by `sample` in the group of its command."""
+    default_method: ClassVar[str] = "gmt"
     train_config: ClassVar[type[TrainConfig]] = TrainConfig
     model_config: ClassVar[type]
 
@@ -225,10 +258,20 @@ class Task:
         """What more the row of a finished run says."""
         return {}
 
+    def watch(
+        self, dataset: Any, split: Split, model: Any, train: TrainConfig, device: str
+    ) -> Watch | None:
+        """Who sees a run with these settings go by; None: nobody."""
+        return None
+
     def predict(self, model: Any, source: Any, root: Path | None, **options: Any) -> Predictions:
         """A saved model on new data, row by row as they are asked for; what does not fit the model
         at all raises before the first."""
         raise UserError(f"a model of {self.name} makes no predictions")
+
+    def samples(self, model: Any, number: int, seed: int, device: str) -> Samples:
+        """So many things that a saved model makes of nothing, others with another seed."""
+        raise UserError(f"a model of {self.name} makes nothing of nothing")
 
     # -- stacks ---------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ into rows, which are put together over all batches of a part, and judges them as
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -48,7 +48,7 @@ class Phase:
 class Trainable(nn.Module):
     """A model that can be trained alone and stacked."""
 
-    phases: ClassVar[Sequence[Phase]] = (Phase(),)
+    phases: Sequence[Phase] = (Phase(),)
     """Taken one after the other in each step, on one batch."""
     shape: Any
     """What it had to know of its data; with `config` it is built again from a file."""
@@ -76,6 +76,10 @@ class Trainable(nn.Module):
 
     def judge(self, *rows: Tensor) -> tuple[Tensor, Tensor]:
         """(loss, score) of the rows of a whole part; NaN where it is not defined. Both []"""
+        raise NotImplementedError
+
+    def sample(self, numbers: Tensor) -> Rows:
+        """What it makes of nothing: a row for each number, of which it depends. [n] -> [n, ...]"""
         raise NotImplementedError
 
     @property

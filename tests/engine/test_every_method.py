@@ -13,7 +13,7 @@ from trainings import alone, as_set, begun, stacked
 from twenty_steps import splits
 
 from gmpool.data import PackedGraphs, Split, load
-from gmpool.engine.stack.stack import Member
+from gmpool.engine.stack.members import Member
 from gmpool.engine.train import Trained
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_options

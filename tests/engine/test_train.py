@@ -14,7 +14,7 @@ from trainings import alone
 from gmpool.config import TrainConfig
 from gmpool.data import Dataset, Split, from_smiles
 from gmpool.engine import train as engine
-from gmpool.engine.stack.stack import Member
+from gmpool.engine.stack.members import Member
 from gmpool.engine.train import Epoch, Evaluation, Trained, cosine_with_warmup
 from gmpool.errors import UserError
 from gmpool.pool import METHODS

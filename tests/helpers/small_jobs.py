@@ -39,8 +39,8 @@ class Log:
     def run_started(self, job: Job, run: Run) -> Callable[[Epoch], None]:
         return lambda epoch: self.epochs.append(epoch.epoch)
 
-    def stack_started(self, job: Job, runs: Sequence[Run]) -> Callable[[int, int], None]:
-        self.stacks.append(len(runs))
+    def stack_started(self, jobs: Sequence[Job], runs: int) -> Callable[[int, int], None]:
+        self.stacks.append(runs)
         return lambda number, running: self.epochs.append(number)
 
     def run_finished(self, job: Job, run: Run, row: Row, *, reused: bool) -> None:

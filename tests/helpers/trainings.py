@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gmpool.data import Dataset, PackedGraphs, Split
-from gmpool.engine.stack.stack import Member, Outcome
+from gmpool.engine.stack.members import Member
+from gmpool.engine.stack.stack import Outcome
 from gmpool.engine.stack.turns import Stacking, train_stacked
 from gmpool.engine.train import Trained, first_model, train
 from gmpool.tasks.reconstruct.settings import AutoencoderConfig

@@ -110,9 +110,9 @@ def find_molecule_set(name: str, root: PathLike | None = None) -> Path:
 
 
 def _read_table(name: str, path: Path) -> Packed:
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {} if CATALOGUE[name].outputs else {"label_columns": ()}
     if CATALOGUE[name].kind == "atoms":
-        options = {"label_columns": (), "packer": AtomTypePacker(ZINC_TYPES)}
+        options["packer"] = AtomTypePacker(ZINC_TYPES)
     graphs, split, _ = read_csv(path, **options)
     return replace(graphs, name=name), split
 

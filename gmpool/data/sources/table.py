@@ -27,6 +27,7 @@ class _Reading(NamedTuple):
     graphs: PackedGraphs
     folds: tuple[Split, ...]
     skipped: list[str]
+    lines: list[int]
     about: tuple[str, ...]
     split_column: str | None
 
@@ -121,8 +122,8 @@ def _read(
         raise DataError(f"{table.path}: no usable row; the first problem is {skipped[0]}")
 
     folds: tuple[Split, ...] = ()
+    lines = [table.lines[row] for row in kept]
     if split_at is not None:
-        lines = [table.lines[row] for row in kept]
         if table.numbers(split_at).numeric:
             numbers = table.numbers(split_at).values[kept].tolist()
             folds = folds_from_column(numbers, where=table.path, lines=lines)
@@ -141,7 +142,7 @@ def _read(
         *([f"not used: {labels.unused}"] if labels.unused else []),
     ]
     split_name = None if split_at is None else table.header[split_at]
-    return _Reading(graphs, folds, skipped, tuple(about), split_name)
+    return _Reading(graphs, folds, skipped, lines, tuple(about), split_name)
 
 
 def _first(lines: Sequence[str], more: str) -> list[str]:
@@ -193,8 +194,8 @@ def load_table(
     about = read.about
     if types and graphs.y is not None:
         about = (*about, "the labels are not learned: what is rebuilt are the atoms")
-    skipped = tuple(read.skipped)
-    return Dataset.of(graphs, folds or None, skipped, about=about, split_reason=reason)
+    skipped, lines = tuple(read.skipped), tuple(read.lines)
+    return Dataset.of(graphs, folds or None, skipped, about=about, split_reason=reason, lines=lines)
 
 
 def _completed(read: _Reading) -> tuple[tuple[Split, ...], str]:

@@ -13,9 +13,12 @@ from gmpool.engine.executors.executor import (
     outcome,
 )
 from gmpool.engine.job import Job, Run
+from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.size import largest_stack
-from gmpool.engine.stack.stack import Member
-from gmpool.engine.stack.turns import Stacking, train_together
+from gmpool.engine.stack.turns import ALIKE, Stacking, train_together
+
+Runs = list[tuple[Job, Run]]
+"""Of one or more jobs."""
 
 
 @dataclass(frozen=True)
@@ -38,31 +41,40 @@ class Stacked:
         self, work: Sequence[Work], watcher: Watcher | None, begin: Begin = freely
     ) -> Generator[Outcome]:
         at_once = self._at_once(work)
-        stacks: list[Work] = []
+        joined: list[Runs] = []
         for job, runs in work:
             if why := job.task.cannot_stack(job.dataset, job.model):
                 if watcher:
                     watcher.note(f"{job.model.method} on {job.name} runs one at a time: {why}")
                 yield from Alone(self.device).run([Work(job, runs)], watcher, begin)
                 continue
-            members, beside = _members(job, runs), min(at_once, len(work)) - 1
-            size = self.replicas or largest_stack(
-                job.task, job.dataset, members, self.device, beside=beside
-            )
-            stacks += [Work(job, runs[at : at + size]) for at in range(0, len(runs), size)]
-        begun: list[Work] = []
+            alike = next((other for other in joined if _alike(other[0][0], job)), None)
+            if alike is None:
+                joined.append(alike := [])
+            alike += [(job, run) for run in runs]
+        stacks = [stack for runs in joined for stack in self._stacks(runs, at_once, len(joined))]
+        begun: list[Runs] = []
 
         def stackings() -> Iterator[Stacking]:
             """Each when its turn comes, with the runs that nobody else does by then."""
-            for job, runs in stacks:
-                if mine := list(filter(begin, runs)):
-                    begun.append(Work(job, mine))
-                    on_epoch = watcher.stack_started(job, mine) if watcher else None
-                    yield Stacking(job.task, job.dataset, _members(job, mine), on_epoch)
+            for runs in stacks:
+                if mine := [(job, run) for job, run in runs if begin(run)]:
+                    begun.append(mine)
+                    jobs = list(dict.fromkeys(job for job, _ in mine))
+                    on_epoch = watcher.stack_started(jobs, len(mine)) if watcher else None
+                    yield Stacking(jobs[0].task, jobs[0].dataset, _members(mine), on_epoch)
 
         for number, at, trained in train_together(stackings(), device=self.device, at_once=at_once):
-            job, runs = begun[number]
-            yield outcome(job, runs[at], trained, self.device)
+            yield outcome(*begun[number][at], trained, self.device)
+
+    def _stacks(self, runs: Runs, at_once: int, programs: int) -> Iterator[Runs]:
+        """As large as they may be. programs: how many kinds of them there are."""
+        job, beside = runs[0][0], min(at_once, programs) - 1
+        size = self.replicas or largest_stack(
+            job.task, job.dataset, _members(runs), self.device, beside=beside
+        )
+        for at in range(0, len(runs), size):
+            yield runs[at : at + size]
 
     def _at_once(self, work: Sequence[Work]) -> int:
         if self.side_by_side is not None:
@@ -71,5 +83,15 @@ class Stacked:
         return most if self.device.startswith("cuda") else 1
 
 
-def _members(job: Job, runs: Sequence[Run]) -> list[Member]:
-    return [Member(job.split(run), job.model, job.train, run.seed) for run in runs]
+def _alike(one: Job, other: Job) -> bool:
+    """Whether runs of both can be one program."""
+    return (
+        one.task is other.task
+        and one.dataset is other.dataset
+        and one.task.architecture(one.model) == other.task.architecture(other.model)
+        and all(getattr(one.train, name) == getattr(other.train, name) for name in ALIKE)
+    )
+
+
+def _members(runs: Runs) -> list[Member]:
+    return [Member(job.split(run), job.model, job.train, run.seed) for job, run in runs]

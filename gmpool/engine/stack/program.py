@@ -97,11 +97,13 @@ class Program:
         valid_bounds: Any,
         higher: bool,
         best: Best,
+        numbers: Tensor | None,
         stream: torch.cuda.Stream | None,
         rehearse: bool,
     ) -> None:
         """adams: one for each phase. clock [R]: steps done. feeds: the batches to come, one feed
-        for each shape; valid [R, S, B]. higher: whether more of the metric is better. stream: where
+        for each shape; valid [R, S, B]. higher: whether more of the metric is better. numbers: of
+        what models make of nothing for who watches, [n]. stream: where
         to capture, for programs that run beside others: scratch memory is one per stream. rehearse:
         run each once before its capture, for what happens once in a process."""
         self.replicas, self.adams, self.clock, self.batches = replicas, adams, clock, batches
@@ -112,6 +114,8 @@ class Program:
         self.running = torch.zeros(R, dtype=torch.bool, device=self.device)
         self.loss_sum = torch.zeros(R, dtype=torch.float64, device=self.device)
         self.results = torch.zeros(4, R, dtype=torch.float64, device=self.device)
+        self.numbers = None if numbers is None else numbers.to(self.device)
+        self.samples: list[Tensor] = []  # what was made of them last; each [R, n, ...]
         self.stream, self.rehearse = stream, rehearse
         self.pool: Any = None
         self.steps: dict[tuple[int, tuple[int, ...]], Callable[[], None]] = {}
@@ -182,6 +186,9 @@ class Program:
             sign = 1.0 if self.higher else -1.0
             score = torch.where(self.best.by_loss, -loss, sign * metric)
             better = self.best.offer(score, self.replicas.weights, self.running)
+        if self.numbers is not None:
+            # Tensors of a capture that somebody holds are never taken by another one.
+            self.samples = self.replicas.sample(self.numbers)
         self.results.copy_(torch.stack([self.loss_sum, loss, metric, better.double()]))
         self.loss_sum.zero_()
 

@@ -156,6 +156,13 @@ class Replicas:
         return rows
 
     @torch.no_grad()
+    def sample(self, numbers: Tensor) -> list[Tensor]:
+        """What each makes of the numbers [n]. Each [R, n, ...]"""
+        self.model.eval()
+        each = [numbers.expand(self.count, -1)]
+        return list(self._together("sample", self._views(), tuple, each))
+
+    @torch.no_grad()
     def judge(self, rows: list[Tensor]) -> tuple[Tensor, Tensor]:
         """(losses, scores), both float64 [R]"""
         losses, scores = self._together("judge", self._views(), tuple, rows)

@@ -6,32 +6,51 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from gmpool.engine.train import drawn
+
 
 class Shuffles:
     """Draws epochs for all replicas; a replica's draws depend on its own seed alone."""
 
-    def __init__(self, ids: Sequence[Tensor], seeds: Sequence[int], batch_size: int) -> None:
-        """ids: the graphs each replica trains on"""
+    def __init__(
+        self,
+        ids: Sequence[Tensor],
+        seeds: Sequence[int],
+        batch_size: int,
+        epoch_steps: int | None = None,
+    ) -> None:
+        """ids: the graphs each replica trains on. epoch_steps: as `TrainConfig` has it"""
         self.ids = [torch.as_tensor(part, dtype=torch.int64) for part in ids]
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        self.batch_size = batch_size
+        self.batch_size, self.epoch_steps = batch_size, epoch_steps
 
     @property
     def steps(self) -> Tensor:
         """How many batches an epoch of each replica has. [R]"""
+        if self.epoch_steps is not None:
+            return torch.full((len(self.ids),), self.epoch_steps)
         return torch.tensor([math.ceil(len(part) / self.batch_size) for part in self.ids])
 
     def draw(self, epochs: int, empty: int) -> tuple[Tensor, Tensor]:
         """The next epochs, `empty` where there is no graph: all batches but the last of each epoch
-        [R, epochs · (steps - 1), B], and the last ones, which are smaller, [R, epochs, B']."""
+        [R, epochs · (steps - 1), B], and the last ones, which are smaller, [R, epochs, B']; of
+        epochs with so many steps all are alike, and there are no last ones, [R, 0, B]."""
+        if self.epoch_steps is not None:
+            count = self.epoch_steps * self.batch_size
+            each = [
+                torch.cat([drawn(part, count, generator) for _ in range(epochs)])
+                for part, generator in zip(self.ids, self.generators, strict=True)
+            ]
+            alike = torch.stack(each).unflatten(1, (-1, self.batch_size))
+            return alike, alike[:, :0]
         full = (int(self.steps.max()) - 1) * self.batch_size
         width = max(len(part) for part in self.ids)
-        drawn = torch.full((len(self.ids), epochs, width), empty)
-        for row, part, generator in zip(drawn, self.ids, self.generators, strict=True):
+        orders = torch.full((len(self.ids), epochs, width), empty)
+        for row, part, generator in zip(orders, self.ids, self.generators, strict=True):
             for epoch in row:
                 order = torch.randperm(part.numel(), generator=generator)
                 epoch[: part.numel()] = part.index_select(0, order)
-        first, last = drawn[:, :, :full], drawn[:, :, full:]
+        first, last = orders[:, :, :full], orders[:, :, full:]
         return first.reshape(len(self.ids), -1, self.batch_size), last.contiguous()
 
     def keep(self, rows: list[int]) -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 
+from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles
-from gmpool.engine.stack.stack import SLACK, Member
+from gmpool.engine.stack.stack import SLACK
 from gmpool.engine.train import first_model
 from gmpool.tasks.task import Task
 
@@ -40,7 +41,8 @@ def _peak(task: Task, dataset: Any, members: Sequence[Member], device: str) -> f
     models = [first_model(task, dataset, m.split, m.model, m.seed) for m in members]
     batches = task.fixed_batches(dataset, models[0])
     size = members[0].train.batch_size
-    shuffles = Shuffles([m.split.train for m in members], [m.seed for m in members], size)
+    seeds, steps = [m.seed for m in members], members[0].train.epoch_steps
+    shuffles = Shuffles([m.split.train for m in members], seeds, size, steps)
     ids = next(part for part in shuffles.draw(1, batches.empty) if part.shape[1])[:, 0]
     replicas = Replicas(models, torch.device(device))
     torch.cuda.synchronize(device)

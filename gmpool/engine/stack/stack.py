@@ -4,21 +4,20 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from gmpool.config import TrainConfig
-from gmpool.data import Split
 from gmpool.engine.stack.adam import Adam
+from gmpool.engine.stack.members import Member, first_models
 from gmpool.engine.stack.program import Best, Feed, Program, evaluated
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles, in_batches
-from gmpool.engine.train import Epoch, Trained, first_model, loss_error
+from gmpool.engine.train import Epoch, Trained, examples_of, loss_error
 from gmpool.errors import UserError
 from gmpool.report.metrics import METRICS
-from gmpool.tasks.task import Task
+from gmpool.tasks.task import Task, Watch
 from gmpool.tasks.trainable import Trainable
 
 EPOCHS_AHEAD = 20
@@ -28,15 +27,6 @@ SLACK = 1.03
 ROWS_LIKE_MAKING = {"cpu": 0, "cuda": 1_000_000}
 """An epoch of so many rows takes about as long as making a program. Nothing is timed, so that the
 same runs always shrink at the same epochs: products of other shapes are rounded otherwise."""
-
-
-class Member(NamedTuple):
-    """One training of a stack."""
-
-    split: Split
-    model: Any
-    train: TrainConfig
-    seed: int
 
 
 Outcome = Trained | UserError
@@ -51,6 +41,7 @@ class _Progress:
     curve: list[Epoch] = field(default_factory=list)
     best: Epoch | None = None
     failure: UserError | None = None
+    watch: Watch | None = None
 
 
 class Stack:
@@ -74,12 +65,17 @@ class Stack:
         self.higher = METRICS[task.metric(dataset, members[0].model)].higher
         self.batch_size = members[0].train.batch_size
         seeds = [member.seed for member in members]
-        self.shuffles = Shuffles([m.split.train for m in members], seeds, self.batch_size)
+        trained_on = [member.split.train for member in members]
+        epoch_steps = members[0].train.epoch_steps
+        self.shuffles = Shuffles(trained_on, seeds, self.batch_size, epoch_steps)
         self.steps: set[int] = set(self.shuffles.steps.tolist())  # of an epoch of the replicas
         self.valid = self._batched([member.split.valid for member in members])
         self.valid_bounds = None if self.valid is None else self.batches.bounds(self.valid)
         self.alive = list(range(len(members)))  # the members that the program's rows are
-        self.progress = [_Progress() for _ in members]
+        self.progress = [
+            _Progress(watch=task.watch(dataset, m.split, m.model, m.train, device.type))
+            for m in members
+        ]
         self.idle = 0  # epochs that stopped replicas took part in since it last shrank
         self.epoch = 0  # epochs done
         self.bounds: list[Any] = [None, None]
@@ -133,6 +129,7 @@ class Stack:
             valid_bounds=self.valid_bounds,
             higher=self.higher,
             best=best,
+            numbers=watch.numbers if (watch := self.progress[0].watch) else None,
             stream=self.stream,
             rehearse=rehearse,
         )
@@ -178,18 +175,22 @@ class Stack:
     def _note(self, number: int, results: list[list[float]]) -> list[bool]:
         """Write down an epoch; which replicas go on."""
         goes_on = []
+        samples = [made.cpu() for made in self.program.samples]
         for row, at in enumerate(self.alive):
             member, progress = self.members[at], self.progress[at]
             was_running = self._running(member, progress)
             if was_running:
                 loss_sum, valid_loss, valid_metric, better = (part[row] for part in results)
-                epoch = Epoch(number, loss_sum / len(member.split.train), valid_loss, valid_metric)
+                examples = examples_of(member.train, member.split)
+                epoch = Epoch(number, loss_sum / examples, valid_loss, valid_metric)
                 progress.curve.append(epoch)
                 progress.failure = loss_error(
                     epoch, self.dataset.name, member.train, has_valid=self.valid is not None
                 )
                 if better:
                     progress.best = epoch
+                if progress.watch and not progress.failure:
+                    progress.watch.see(number, tuple(made[row] for made in samples))
             goes_on.append(was_running and self._running(member, progress))
         return goes_on
 
@@ -279,22 +280,7 @@ class Stack:
         if progress.failure:
             return progress.failure
         assert progress.best is not None
-        return Trained(model, progress.best, metric, loss, 0.0, progress.curve)
-
-
-def first_models(
-    task: Task, dataset: Any, members: Sequence[Member]
-) -> tuple[list[Trainable], list[int]]:
-    """(models, the number of the one that each member begins as). Members of one seed begin alike,
-    whatever their fold, unless the model takes something from its training part."""
-    numbers: dict[tuple[int, str, int], int] = {}
-    models, begins_as = list[Trainable](), []
-    by_split = False
-    for at, member in enumerate(members):
-        which = member.seed, repr(member.model), at if by_split else 0
-        if which not in numbers:
-            numbers[which] = len(models)
-            models.append(first_model(task, dataset, member.split, member.model, member.seed))
-            by_split = models[-1].begins_by_split
-        begins_as.append(numbers[which])
-    return models, begins_as
+        watched: dict[str, Any] = {}
+        if progress.watch:
+            metric, watched = progress.watch.said()
+        return Trained(model, progress.best, metric, loss, 0.0, progress.curve, watched=watched)

@@ -16,13 +16,16 @@ from typing import Any
 
 import torch
 
-from gmpool.engine.stack.stack import Ended, Member, Outcome, Stack
+from gmpool.engine.stack.members import Member
+from gmpool.engine.stack.stack import Ended, Outcome, Stack
 from gmpool.engine.train import Trained, require_training_part
 from gmpool.errors import UserError
 from gmpool.tasks.task import Task
 
 FEW_ROWS = 2**17
 """Rows in a step of a stack below which its kernels leave most of a large GPU idle."""
+ALIKE = ("batch_size", "epoch_steps")
+"""What trainings of one program have in common beside their architecture."""
 OnEpoch = Callable[[int, int], None]
 
 
@@ -163,7 +166,8 @@ def _check(stacking: Stacking) -> None:
     for member in members:
         require_training_part(member.split, stacking.dataset)
         same = task.architecture(member.model) == task.architecture(first.model)
-        if not same or member.train.batch_size != first.train.batch_size:
+        same &= all(getattr(member.train, k) == getattr(first.train, k) for k in ALIKE)
+        if not same:
             raise UserError("the runs of a stack must have one architecture and one batch size")
         if bool(len(member.split.valid)) != bool(len(first.split.valid)):
             raise UserError("the runs of a stack must all have a validation part, or none")

@@ -12,7 +12,7 @@ from marks import DEVICES
 from toy_task import TOY, ToyConfig, ToyGAN, ToyTrainConfig
 
 from gmpool import GraphMultisetTransformer
-from gmpool.engine.stack.stack import Member
+from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.turns import train_stacked
 from gmpool.engine.train import Trained, train
 from gmpool.errors import UserError

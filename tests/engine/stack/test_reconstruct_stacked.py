@@ -11,7 +11,7 @@ from trainings import alone, stacked, stacking
 from twenty_steps import assert_twenty_steps_are_those_of_each_alone, splits
 
 from gmpool.data import PackedGraphs
-from gmpool.engine.stack.stack import Member
+from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.turns import train_together
 from gmpool.engine.train import Trained
 from gmpool.tasks.reconstruct.compress import COMPRESSIONS, LEARNS_ADJACENCY

@@ -8,8 +8,8 @@ from small_sets import MODEL, QUICK, classes, split
 from toy_task import TOY, ToyConfig, ToyTrainConfig
 from trainings import as_set, task_for
 
+from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.size import CPU_ROWS, largest_stack
-from gmpool.engine.stack.stack import Member
 
 
 def test_a_stack_on_a_cpu_is_bounded_by_its_rows() -> None:

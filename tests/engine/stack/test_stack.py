@@ -10,7 +10,8 @@ from small_sets import MODEL, QUICK, classes, with_labels
 from trainings import as_set, begun, task_for
 from twenty_steps import splits
 
-from gmpool.engine.stack.stack import EPOCHS_AHEAD, ROWS_LIKE_MAKING, Member, Stack
+from gmpool.engine.stack.members import Member
+from gmpool.engine.stack.stack import EPOCHS_AHEAD, ROWS_LIKE_MAKING, Stack
 
 
 def test_a_stack_shrinks_when_the_stopped_have_cost_as_much_as_that(

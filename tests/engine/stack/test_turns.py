@@ -14,7 +14,7 @@ from twenty_steps import assert_twenty_steps_are_those_of_each_alone, splits
 
 from gmpool.config import TrainConfig
 from gmpool.data import Split
-from gmpool.engine.stack.stack import Member
+from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.turns import Stacking, train_together
 from gmpool.engine.train import Trained
 from gmpool.errors import UserError
