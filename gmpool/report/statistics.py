@@ -36,6 +36,28 @@ def welch(a: Sample, b: Sample) -> float:
     return float(stats.ttest_ind_from_stats(*a, *b, equal_var=False).pvalue)
 
 
+class Paired(NamedTuple):
+    """Two methods on the same n seeds."""
+
+    difference: float
+    """Mean over seeds of the first less the second."""
+    n: int
+    t: float
+    """The p-value, two-sided, of the paired t-test."""
+    wilcoxon: float
+    """The same of Wilcoxon's signed-rank test; seeds without a difference have no part."""
+
+
+def paired(a: Sequence[float], b: Sequence[float]) -> Paired:
+    """a, b: scores of the same seeds in the same order; at least two."""
+    differences = [x - y for x, y in zip(a, b, strict=True)]
+    mean, std, n = Sample.of(differences)
+    if not any(differences):
+        return Paired(0.0, n, 1.0, 1.0)
+    t = 2 * float(stats.t.sf(abs(mean) / std * math.sqrt(n), n - 1)) if std else 0.0
+    return Paired(mean, n, t, float(stats.wilcoxon(differences).pvalue))
+
+
 def interval(scores: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
     """Where the mean lies with confidence 1 - level, by the t-distribution; None below two."""
     if len(scores) < 2:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import random
 import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from doc_blocks import ROOT, blocks
+from doc_blocks import ROOT, blocks, commands
+from said import Said
 
 from gmpool.data import load
 
@@ -39,7 +43,7 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     pytest.importorskip("rdkit")
     pandas = pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    (block,) = (block for block in blocks(PAGE) if block.language == "python")
+    block = next(block for block in blocks(PAGE) if "DataFrame" in block.text)
     *lines, last = block.text.strip().splitlines()
     names: dict[str, Any] = {}
     exec("\n".join(lines), names)
@@ -47,3 +51,26 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert isinstance(table, pandas.DataFrame)
     assert list(table.columns) == ["smiles", "logS", "pred_logS", "problem"]
     assert len(table) == 4
+
+
+def test_new_molecules_by_its_commands_and_its_python(
+    gmpool_cli: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(tmp_path)
+    Path("molecules.csv").write_text("\n".join(["smiles", "CCO", "CCN", "CCC", "C=CO"]))
+    train, sample = (words for words in commands(PAGE) if "generate" in words)
+    short = "-o epochs=1 -o epoch_steps=5 -o draws=20"
+    for words in ([*train, *shlex.split(short)], sample):
+        said = gmpool_cli(*words)
+        assert said.code == 0, said.err
+    (block,) = (block for block in blocks(PAGE) if "sample(" in block.text)
+    *lines, last = block.text.strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    columns, rows, about = eval(last, names)
+    with open("new.csv", newline="") as file:
+        written = list(csv.reader(file))
+    assert written[0] == columns
+    assert [row[0] for row in written[1:]] == [row[0] for row in rows]
+    assert about[0].startswith("1,000 drawn: ")

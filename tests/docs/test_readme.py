@@ -52,15 +52,24 @@ def test_no_other_python() -> None:
 def test_a_csv_becomes_predictions(
     gmpool_cli: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The two commands as they stand, but for three epochs."""
+    """The four commands as they stand, but for shorter trainings."""
     pytest.importorskip("rdkit")
     monkeypatch.chdir(tmp_path)
     rows = [f"{smiles},{int(smiles.endswith('O'))}" for smiles in MOLECULES]
     Path("molecules.csv").write_text("\n".join(["smiles,alcohol", *rows]))
     Path("new.csv").write_text("smiles\nCCO\nCCCN\n")
-    train, predict = (words for words in commands(PAGE) if {"molecules.csv", "new.csv"} & {*words})
-    for words in ([*train, *shlex.split("-o epochs=3 -o warmup_epochs=1")], predict):
-        said = gmpool_cli(*words)
+    files = {"molecules.csv", "new.csv", "made.csv"}
+    train, predict, imitate, sample = (words for words in commands(PAGE) if files & {*words})
+    for words, shorter in (
+        (train, "-o epochs=3 -o warmup_epochs=1"),
+        (predict, ""),
+        (imitate, "-o epochs=1 -o epoch_steps=5 -o draws=20"),
+        (sample, ""),
+    ):
+        said = gmpool_cli(*words, *shlex.split(shorter))
         assert said.code == 0, said.err
+    assert Path("made.html").read_text().startswith("<!doctype html>")
+    with open("made.csv", newline="") as file:
+        assert next(csv.reader(file)) == ["smiles", "new", "qed", "logp", "sa"]
     with open("p.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == 2

@@ -1,0 +1,1 @@
+"""Molecule generation: MolGAN with the pooling of its discriminator exchanged."""
