@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,19 +63,21 @@ class SmallMolecules:
     def make(self, ids: Tensor, bounds: Any) -> GraphBatch:
         """ids [..., B] -> graphs [..., B, F]"""
         found = self.rows.index_select(0, ids.flatten())  # [B, width]
-        n, pairs = self.alphabet.places, self.alphabet.pairs
+        n = self.alphabet.places
         # A pair of a place with itself is a column of zeros after all others.
         wide = torch.cat([found[:, n:], found.new_zeros(len(found), 1)], dim=1)
-        bonds = wide.index_select(1, self._pair_columns(pairs))
+        bonds = wide.index_select(1, self._pair_columns)
         graphs = torch.cat(
             [_one_hot(bonds, self.alphabet.bond_kinds, self.dtype),
              _one_hot(found[:, :n], self.alphabet.atom_kinds, self.dtype)], dim=1,
         )  # fmt: skip
         return GraphBatch(graphs.unflatten(0, ids.shape))
 
-    def _pair_columns(self, pairs: int) -> Tensor:
-        """The column of each ordered pair of places. [n·n]"""
-        n = self.alphabet.places
+    @cached_property
+    def _pair_columns(self) -> Tensor:
+        """The column of each ordered pair of places, on the device of the rows: a program that is
+        being captured copies nothing from the host. [n·n]"""
+        n, pairs = self.alphabet.places, self.alphabet.pairs
         low, high = np.triu_indices(n, 1)
         column = np.full((n, n), pairs)
         column[low, high] = column[high, low] = np.arange(pairs)

@@ -232,5 +232,6 @@ def _places(alphabet: Alphabet) -> dict[str, Tensor]:
 
 def _hard(shares: Tensor) -> Tensor:
     """One-hot at the largest, with the gradient of the shares."""
-    top = torch.nn.functional.one_hot(shares.argmax(-1), shares.shape[-1]).to(shares.dtype)
+    kinds = torch.arange(shares.shape[-1], device=shares.device)
+    top = (shares.argmax(-1, keepdim=True) == kinds).to(shares.dtype)
     return top + shares - shares.detach()

@@ -77,7 +77,9 @@ def said_of(
 
 
 def _short(value: float) -> float | None:
-    """Six digits are more than a thousand draws can tell; JSON has no NaN."""
+    """Six digits are more than a thousand draws can tell; JSON has no NaN; counts stay."""
+    if isinstance(value, int):
+        return value
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
