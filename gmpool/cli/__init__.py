@@ -49,8 +49,9 @@ for task in (TASKS[name] for name in TASKS):
         continue
     *before, verb = task.verb.split()
     for group in before:
-        groups[group] = typer.Typer(help=task.help, no_args_is_help=True)
-        app.add_typer(groups[group], name=group)
+        if group not in groups:
+            groups[group] = typer.Typer(help=task.help, no_args_is_help=True)
+            app.add_typer(groups[group], name=group)
         if task.makes_samples:
             groups[group].command()(sample)
     (groups[before[0]] if before else app).command(verb)(command_of(task))

@@ -80,7 +80,8 @@ def _do(
     save_model: Annotated[
         Path | None,
         typer.Option(
-            help="Keep the best model in this folder, for gmpool predict.", callback=usable
+            help="Keep the best model in this folder, for gmpool predict or sample.",
+            callback=usable,
         ),
     ] = None,
     keep_models: KeepFlag = False,

@@ -71,7 +71,7 @@ def row_file(path: Path | None, columns: list[str], kinds: list[type]) -> Iterat
     except OSError as error:
         target = path or "standard output"
         reason = error.strerror or error
-        raise UserError(f"the predictions could not be written to {target}: {reason}") from error
+        raise UserError(f"the rows could not be written to {target}: {reason}") from error
 
 
 def _text(file: Any, separator: str, columns: list[str], *, shown: bool = False) -> Write:

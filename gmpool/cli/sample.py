@@ -33,8 +33,8 @@ def sample(
     ] = None,
     device: DeviceOption = "auto",
 ) -> None:
-    """Make new ones with a trained model: those that are valid, each once, with their properties
-    and whether they are new to what the model has learned from."""
+    """Draw new examples from a trained model: those that are valid, each once, with their
+    properties, and whether they are new to what the model has learned from."""
     if output is not None:
         check_target(output, [])
     if pictures is not None:

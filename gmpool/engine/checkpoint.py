@@ -150,7 +150,7 @@ def _require(folder: Path, name: str) -> None:
     if not (folder / name).is_file():
         raise CheckpointError(
             f"{folder} is not a saved model: {name} is missing; give the folder that "
-            f"`gmpool train --save-model FOLDER` wrote"
+            f"`--save-model FOLDER` wrote"
         )
 
 

@@ -167,6 +167,8 @@ class Task:
     """Whether its models can be saved."""
     scores_outputs: ClassVar[bool] = False
     """Whether `scores` wants what models gave of the validation and the test part."""
+    alike: ClassVar[Sequence[str]] = ("batch_size", "epoch_steps")
+    """Settings of a training that all runs of a stack have in common."""
     at_once: ClassVar[int | None] = 1
     """How many programs of one set and method take turns on a GPU; None: all."""
     makes_samples: ClassVar[bool] = False

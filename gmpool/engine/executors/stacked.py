@@ -15,7 +15,7 @@ from gmpool.engine.executors.executor import (
 from gmpool.engine.job import Job, Run
 from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.size import largest_stack
-from gmpool.engine.stack.turns import ALIKE, Stacking, train_together
+from gmpool.engine.stack.turns import Stacking, train_together
 
 Runs = list[tuple[Job, Run]]
 """Of one or more jobs."""
@@ -89,7 +89,7 @@ def _alike(one: Job, other: Job) -> bool:
         one.task is other.task
         and one.dataset is other.dataset
         and one.task.architecture(one.model) == other.task.architecture(other.model)
-        and all(getattr(one.train, name) == getattr(other.train, name) for name in ALIKE)
+        and all(getattr(one.train, k) == getattr(other.train, k) for k in one.task.alike)
     )
 
 

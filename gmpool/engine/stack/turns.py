@@ -24,8 +24,6 @@ from gmpool.tasks.task import Task
 
 FEW_ROWS = 2**17
 """Rows in a step of a stack below which its kernels leave most of a large GPU idle."""
-ALIKE = ("batch_size", "epoch_steps")
-"""What trainings of one program have in common beside their architecture."""
 OnEpoch = Callable[[int, int], None]
 
 
@@ -166,8 +164,10 @@ def _check(stacking: Stacking) -> None:
     for member in members:
         require_training_part(member.split, stacking.dataset)
         same = task.architecture(member.model) == task.architecture(first.model)
-        same &= all(getattr(member.train, k) == getattr(first.train, k) for k in ALIKE)
+        same &= all(getattr(member.train, k) == getattr(first.train, k) for k in task.alike)
         if not same:
-            raise UserError("the runs of a stack must have one architecture and one batch size")
+            raise UserError(
+                f"the runs of a stack must have one architecture and one {', '.join(task.alike)}"
+            )
         if bool(len(member.split.valid)) != bool(len(first.split.valid)):
             raise UserError("the runs of a stack must all have a validation part, or none")

@@ -43,6 +43,11 @@ class SmallMolecules:
         """Nothing is chosen or tested by examples that are kept back."""
         return Split(self.train, self.train[:0], self.train[:0])
 
+    @cached_property
+    def known_by(self) -> tuple[object, ...]:
+        """What scores of molecules like these depend on."""
+        return self.digest, self.alphabet, self.split.digest
+
     def __len__(self) -> int:
         return self.rows.shape[0]
 

@@ -23,6 +23,7 @@ from gmpool.tasks.generate.watch import SHOWN, said_of, scoring_of
 FILE = "generated-scores.jsonl"
 """Not that of other tasks, whose rows may be in the same store."""
 MOST_DRAWS = 10_000_000
+"""As many as settings allow."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,10 +64,11 @@ def _scored(row: Row, molecules: SmallMolecules) -> dict[str, Any]:
     try:
         iterations, packed = list(drawn["iteration"]), list(drawn["packed"])
         alphabet = Alphabet.from_json(drawn["alphabet"])
-    except (KeyError, TypeError) as error:
+        most = min(int(row.train["draws"]), MOST_DRAWS)
+    except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"what run {row.key} has drawn cannot be read: {error!r:.60}") from error
     if alphabet != molecules.alphabet or not packed or len(iterations) != len(packed):
         raise DataError(f"what run {row.key} has drawn is no molecules of {molecules.name}")
     scoring = scoring_of(molecules, workers=0)
-    rows = [unpack_draws(text, alphabet, MOST_DRAWS) for text in packed]
+    rows = [unpack_draws(text, alphabet, most) for text in packed]
     return said_of(molecules, iterations, [scoring.submit(each, SHOWN)() for each in rows])

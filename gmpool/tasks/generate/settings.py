@@ -90,8 +90,7 @@ def check_model(model: MolGANConfig) -> None:
         raise unknown("output", model.output, OUTPUTS)
     if not 0 < model.temperature <= 1000:
         raise UserError(f"temperature must lie in (0, 1000], got {model.temperature}")
-    if not 0 <= model.penalty <= 1e6:
-        raise UserError(f"penalty must lie in [0, 1e6], got {model.penalty}")
+    between(0, 10_000, penalty=model.penalty, critic_steps=model.critic_steps)
     if not 0 <= model.imitation <= 1:
         raise UserError(f"imitation must lie in [0, 1], got {model.imitation}")
     for name in model.rewards.split("-"):

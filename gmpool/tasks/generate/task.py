@@ -54,6 +54,7 @@ class Generate(OpensSets):
         *(flag for flag in TABLE_FLAGS if flag.name in
           ("smiles_column", "split_column", "skip_bad_rows")),
     )  # fmt: skip
+    alike = (*OpensSets.alike, "draws")
     at_once = None
     makes_samples = True
     model_config = MolGANConfig

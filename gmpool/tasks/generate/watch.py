@@ -92,8 +92,7 @@ class _Known:
     """A set by what its scores depend on."""
 
     def __init__(self, molecules: SmallMolecules) -> None:
-        self.molecules = molecules
-        self.key = molecules.digest, molecules.alphabet, molecules.split.digest
+        self.molecules, self.key = molecules, molecules.known_by
 
     def __hash__(self) -> int:
         return hash(self.key)

@@ -112,7 +112,7 @@ def test_what_cannot_be_one_program() -> None:
     assert task.cannot_stack(as_set(graphs), MODEL) is None
     wide, small = replace(MODEL, hidden_dim=16), replace(QUICK, batch_size=4)
     for other in (Member(split(), wide, QUICK, 0), Member(split(), MODEL, small, 0)):
-        with pytest.raises(UserError, match="one architecture and one batch size"):
+        with pytest.raises(UserError, match="one architecture and one batch_size"):
             stacked(graphs, [Member(split(), MODEL, QUICK, 0), other])
     with pytest.raises(UserError, match="a stack needs at least one run"):
         next(train_together([Stacking(task, as_set(graphs), [])]))

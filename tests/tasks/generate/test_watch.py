@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from gmpool.record import Row
 from gmpool.tasks.generate import task as task_module
 from gmpool.tasks.generate import watch as watch_module
 from gmpool.tasks.generate.alphabet import Alphabet
-from gmpool.tasks.generate.data import SmallMolecules
 from gmpool.tasks.generate.packed_draws import unpack_draws
 from gmpool.tasks.generate.scores import MEASURES, canonical
 from gmpool.tasks.generate.settings import MolGANTrainConfig
@@ -93,7 +93,7 @@ def test_scores_by_hand() -> None:
 def test_new_is_what_was_not_learned_from() -> None:
     """Of a set with a split that is the train part."""
     molecules = few_molecules()
-    some = SmallMolecules(**{**vars(molecules), "train": torch.tensor([0, 1])})
+    some = replace(molecules, train=torch.tensor([0, 1]))
     watch = DrawWatch(some, MolGANTrainConfig(draws=2, epoch_steps=1), "cpu")
     watch.see(1, drawn("CC", "CCC", alphabet=molecules.alphabet))
     assert watch.said()[0] == 50.0
