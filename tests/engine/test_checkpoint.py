@@ -150,7 +150,7 @@ def test_no_file_of_ours_is_a_pickle() -> None:
 def test_a_missing_file_is_named(name: str, saved: Path) -> None:
     as_format_3(saved)
     (saved / name).unlink()
-    with pytest.raises(CheckpointError, match=f"{name} is missing.*gmpool train --save-model"):
+    with pytest.raises(CheckpointError, match=f"{name} is missing.*--save-model"):
         load_model(saved)
     assert saved_key(saved) is None
 
