@@ -140,6 +140,7 @@ def test_no_file_of_ours_is_a_pickle() -> None:
     package = Path(checkpoint.__file__).parents[1]
     sources = {p.relative_to(package).as_posix(): p.read_text() for p in package.rglob("*.py")}
     workers = sources.pop("engine/executors/processes.py")
+    workers += sources.pop("tasks/generate/beside.py")
     for word in ("import pickle", "torch.load(", "torch.save(", "allow_pickle=True", "joblib"):
         assert [name for name, text in sources.items() if word in text] == [], word
     for word in ("open(", "Path", "read_bytes", "write_bytes", "torch.load(", "torch.save("):

@@ -26,7 +26,7 @@ NEEDED: dict[str, Any] = {
     "in_dim": 6, "hidden_dim": 4, "out_dim": 6, "dim": 6, "num_seeds": 3, "num_rows": 9,
     "num_keys": 3, "num_heads": 2, "num_clusters": 3, "rate": 0.25, "tau": 1.5, "softmax": "nodes",
     "scale": "head", "out_projection": True, "residual": "query", "layer_norm": True,
-    "dropout": 0.25, "atom_sizes": (3, 2), "bond_sizes": (2, 4),
+    "dropout": 0.25, "atom_sizes": (3, 2), "bond_sizes": (2, 4), "relations": 2,
 }  # fmt: skip
 ABSTRACT = {Method, KeepsOptions}
 PUBLIC = [cls for cls in modules_of(gmpool.nn, gmpool.pool) if cls not in ABSTRACT | {ForeignConv}]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -78,7 +79,9 @@ def _pool(scorer: DrawScorer, workers: int) -> ProcessPoolExecutor:
         context.set_forkserver_preload([__name__])
     else:
         context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(scorer,))
+    return ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_begin, initargs=(pickle.dumps(scorer),)
+    )
 
 
 @contextmanager
@@ -109,11 +112,12 @@ _scorer: DrawScorer
 """In a worker: its own."""
 
 
-def _begin(scorer: DrawScorer) -> None:
+def _begin(scorer: bytes) -> None:
+    """What it holds is read when Ctrl-C is no longer heard."""
     global _scorer
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _scorer = scorer
+    _scorer = pickle.loads(scorer)
 
 
 def _end_with_parent() -> None:

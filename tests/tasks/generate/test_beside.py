@@ -39,6 +39,7 @@ def expected(rows: np.ndarray, shown: int) -> Scored:
 def test_the_scores_are_the_same(workers: int) -> None:
     with Scoring(DrawScorer(QM9, frozenset({"CC"})), workers) as scoring:
         waiting = [scoring.submit(DRAWN[:n], shown=2) for n in (4, 1, 3)]
+        assert [one().scores.draws for one in waiting] == [4, 1, 3], "workers are there"
         for child in multiprocessing.active_children():
             assert child.pid is not None
             os.kill(child.pid, signal.SIGINT)
