@@ -1,10 +1,11 @@
 """MolGANs on QM9: ours beside one written in the usual way, in plain PyTorch on dense tensors.
 
 eager              a linear map for each kind of bond, keys and values of every place, three passes
-                   of the critic, one GAN at a time
-one after another  ours, one GAN at a time (`gmpool.engine.train`)
+                   of the critic, one GAN at a time; on a CPU with one thread
+eager, all threads the same with as many threads as PyTorch takes
+one after another  ours, one GAN at a time (`gmpool.engine.train`); on a CPU with one thread
 a process per core ours on a CPU, one GAN in each (`--workers auto`)
-stacked            ours, so many GANs as one program
+stacked            ours, so many GANs as one program, with as many threads as PyTorch takes
 
 Times are seconds of one iteration of one GAN: a step of the critic, and in every fifth iteration
 one of the generator. All compute the same losses (tests/benchmarks/test_molgan_bench.py).
@@ -33,7 +34,8 @@ from gmpool.tasks.task import TASKS
 
 METHODS = ("mean", "gmpool")
 LEARNED = 2000
-EAGER, ALONE, PROCESSES, STACKED = "eager", "one after another", "a process per core", "stacked"
+EAGER, THREADED = "eager", "eager, all threads"
+ALONE, PROCESSES, STACKED = "one after another", "a process per core", "stacked"
 
 
 class EagerRelationalConv(nn.Module):
@@ -237,16 +239,33 @@ def side_by_side(
         ALONE: partial(_one, single, device),
         STACKED: together,
     }
-    each = {EAGER: 1, ALONE: 1, STACKED: replicas, PROCESSES: replicas}
     if device == "cpu":
-        turns[PROCESSES] = partial(in_workers, job, device)
+        turns = {
+            EAGER: partial(_with_threads, 1, turns[EAGER]),
+            THREADED: turns[EAGER],
+            ALONE: partial(_with_threads, 1, turns[ALONE]),
+            STACKED: together,
+            PROCESSES: partial(in_workers, job, device),
+        }
     times = interleaved(turns, rounds=rounds)
-    per = {name: seconds / iterations / each[name] for name, seconds in times.items()}
+    many = (STACKED, PROCESSES)
+    per = {n: s / iterations / (replicas if n in many else 1) for n, s in times.items()}
     facts = {"replicas": replicas, "threads": torch.get_num_threads(), **where(device)}
-    for ours in (name for name in per if name != EAGER):
-        yield row(f"MolGAN, {method}: {ours} vs {EAGER}", per[ours], per[EAGER], "s", **facts)
+    peers = [peer for peer in (EAGER, THREADED) if peer in per]
+    for ours in (name for name in per if name not in peers):
+        for peer in peers:
+            yield row(f"MolGAN, {method}: {ours} vs {peer}", per[ours], per[peer], "s", **facts)
     what = f"MolGAN, {method}, {replicas} GANs: {STACKED} vs {ALONE}"
     yield row(what, per[STACKED], per[ALONE], "s", **facts)
+
+
+def _with_threads(count: int, run: Callable[[], object]) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        run()
+    finally:
+        torch.set_num_threads(before)
 
 
 def _one(job: Job, device: str) -> None:

@@ -13,9 +13,11 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(gmpool.__version__)
         return
-    # Threads that wait shall leave their core to others: spinning, they hold up the very threads
-    # that they wait for when the machine has more to do. Read once, when OpenMP is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if "OMP_WAIT_POLICY" not in os.environ:
+        # Threads that wait soon leave their core to others: spinning for long, they hold up the
+        # very threads that they wait for when the machine has more to do; not at all, each small
+        # product waits for one to wake up. GNU's OpenMP reads it once, when it is loaded.
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         command_line = import_module("gmpool.cli")
     except KeyboardInterrupt:

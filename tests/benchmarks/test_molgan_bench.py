@@ -69,8 +69,11 @@ def test_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list(side_by_side(few_molecules(), "mean", "cpu", iterations=5, replicas=2, rounds=1))
     assert [row["name"].split(": ")[1] for row in rows] == [
         "one after another vs eager",
+        "one after another vs eager, all threads",
         "stacked vs eager",
+        "stacked vs eager, all threads",
         "a process per core vs eager",
+        "a process per core vs eager, all threads",
         "stacked vs one after another",
     ]
     assert all(row["ratio"] == row["peer"] / row["ours"] for row in rows)
