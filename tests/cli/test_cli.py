@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,6 +91,27 @@ def test_ctrl_c_while_the_command_line_is_imported(
     with pytest.raises(SystemExit) as end:
         entry.main()
     assert (end.value.code, capsys.readouterr().err) == (130, "\nstopped\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "spins"),
+    [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "PASSIVE"}, None)],
+    ids=str,
+)
+def test_threads_that_wait_soon_sleep_unless_the_user_says_otherwise(
+    given: dict[str, str], spins: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str | None] = []
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["gmpool", "list"])
+    command = SimpleNamespace(main=lambda: seen.append(os.environ.get("GOMP_SPINCOUNT")))
+    monkeypatch.setattr(entry, "import_module", lambda name: command)
+    entry.main()
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    assert seen == [spins]
 
 
 def test_ctrl_c_while_a_plan_is_read(gmpool_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
