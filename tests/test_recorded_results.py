@@ -91,6 +91,8 @@ GOLDEN = {
     ),
     ("cpu", "wl-svm", "MUTAG"): ("8f0cfadc35a55ec4c66c", "c3076b191a837fda2ad0"),
     ("quick", "gmt", "MUTAG"): ("0906ec1ee2d920ed7cf5", "787611eeb632382d6126"),
+    ("molgan", "mean", "QM9"): ("e2e1ee7b468e55cac231", "554a6fb564c2b8d5457b"),
+    ("molgan", "GMPool_1 over seeds", "QM9"): ("6efbc9e7627d21af6e0d", "11bd103e59e145e00e5e"),
     ("zinc", "gmt 5%", "ZINC"): ("9d7c0bcded2007820eab", "1775b74b0353257feaea"),
     ("synthetic", "mincut without normalisation min a", "ring"): (
         "fc5edb549abb5da645ad",

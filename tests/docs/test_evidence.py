@@ -10,10 +10,12 @@ from doc_blocks import ROOT
 
 from gmpool.data import CATALOGUE
 from gmpool.engine.job import Recorded
-from gmpool.engine.plan import read_plan
+from gmpool.engine.plan import cells_of, read_plan
 from gmpool.engine.store import RunStore
 from gmpool.record import Row
 from gmpool.report.paper import published
+from gmpool.tasks.generate.paired import pair_tests
+from gmpool.tasks.generate.recorded import Line, lines_by_set
 
 
 def page(name: str) -> str:
@@ -94,3 +96,67 @@ def test_it_counts_the_validation_table_by_both_definitions() -> None:
     counted = "Of the {} cells of TU sets with ten seeds and a paper's number {} are within"
     assert counted.format(cells, theirs) in said
     assert f"from the recorded curves, and {ours} by ours" in said
+
+
+NAMES = {
+    "mean": "mean",
+    "mean-wide": "mean, as many parameters as GMPool_1",
+    "mincut": "MinCutPool",
+    "GMPool_1 over nodes": "GMPool_1 over nodes",
+    "GMPool_1 over seeds": "GMPool_1 over seeds",
+}
+LAST = 10_000
+
+
+def molgan_lines() -> dict[str, Line]:
+    rows = Recorded(RunStore(ROOT / "results" / "molgan-cpu"))
+    found = lines_by_set(cells_of(read_plan("molgan").jobs(), rows))["QM9"]
+    return {line.label: line for line in found}
+
+
+def test_it_says_what_is_recorded_of_generated_molecules() -> None:
+    lines = molgan_lines()
+    assert {label: len(line.runs) for label, line in lines.items()} == {
+        label: 8 if label in NAMES else 4 for label in lines
+    }
+    for label, name in NAMES.items():
+        runs = lines[label].runs
+        averages = ([run.average(score, LAST) for run in runs] for score in ("loose", "strict"))
+        loose, strict = (f"{mean(each):.1f} ± {stdev(each):.1f}" for each in averages)
+        distinct = f"{mean(run.at('distinct', LAST) for run in runs):.0f}"
+        assert f"| {name} | {len(runs)} | {loose} | {strict} | {distinct} |" in PAGE
+    nodes = lines["GMPool_1 over nodes"].runs
+    collapsed = sum(run.at("unique", LAST) < 5 for run in nodes)
+    assert f"{collapsed} of its {len(nodes)} runs with less than 5 % distinct" in PAGE
+    assert min(run.at("unique", LAST) for run in lines["mean"].runs) >= 5
+    strict = [run.at("strict", LAST) for run in nodes]
+    assert f"runs from {min(strict):.1f} to {max(strict):.1f} %" in PAGE
+    best = max(run.at("vun", LAST) for line in lines.values() for run in line.runs)
+    assert f"more than {best:.1f} % of its draws valid" in PAGE
+
+
+def test_it_says_what_paired_tests_of_them_give() -> None:
+    tests = {
+        (t.first, t.second, t.score, t.part): t
+        for t in pair_tests(list(molgan_lines().values()), LAST)
+    }
+    nodes = "GMPool_1 over nodes"
+    p = [
+        tests[other, nodes, score, "training"].t_holm
+        for score in ("loose", "strict")
+        for other in ("mean", "mincut")
+    ]
+    shown = "p = {:.3f} and {:.3f} for loose, {:.3f} and {:.3f} for strict".format(*p)
+    assert shown in PAGE
+    wide = [tests["mean-wide", nodes, score, "training"] for score in ("loose", "strict")]
+    for test, words in zip(
+        wide, ("{:.1f} points of loose validity", "{:.1f} of strict"), strict=True
+    ):
+        assert test.found is not None
+        assert f"{words.format(-test.found.difference)} (p = {test.t_holm:.3f}" in PAGE
+    ends = [t.t_holm for t in tests.values() if t.part == "end"]
+    assert min(p for p in ends if p is not None) > 0.05
+    for score in ("loose", "strict"):
+        assert tests["mean", "mincut", score, "training"].t_holm > 0.05
+    floor = min(t.wilcoxon_holm for t in tests.values() if t.wilcoxon_holm is not None)
+    assert f"cannot be below {floor:.3f} after that correction" in PAGE
