@@ -14,7 +14,8 @@ from gmpool.errors import UserError
 from gmpool.nn.clock import set_clocks
 from gmpool.report.metrics import METRICS
 from gmpool.tasks.model_size import refuse_giants
-from gmpool.tasks.task import Dataset, Split, Task, Watch
+from gmpool.tasks.protocols import Dataset, Watch
+from gmpool.tasks.task import Split, Task
 from gmpool.tasks.trainable import Phase, Rows, Trainable
 
 

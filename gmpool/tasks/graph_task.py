@@ -10,7 +10,8 @@ from gmpool.data.dataset import source_of
 from gmpool.errors import unknown
 from gmpool.graph.reads import batches_for, reads_of
 from gmpool.pool import METHODS
-from gmpool.tasks.task import FixedBatches, Flag, Task
+from gmpool.tasks.protocols import FixedBatches
+from gmpool.tasks.task import Flag, Task
 from gmpool.tasks.trainable import Trainable
 
 TABLE_FLAGS = (

@@ -8,12 +8,10 @@ by this interface alone.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
-
-from torch import Tensor
+from typing import Any, ClassVar, NamedTuple
 
 from gmpool.config import TrainConfig
 from gmpool.data import Card, Split
@@ -25,57 +23,12 @@ from gmpool.report.comparison_grid import comparison_grid
 from gmpool.report.grid import Grid
 from gmpool.report.summary import summarise, summary_grid
 from gmpool.tasks.predictions import Predictions
+from gmpool.tasks.protocols import FixedBatches, Watch
 from gmpool.tasks.trainable import Rows, Trainable
 
 TASKS: Registry[Task] = Registry("task", package="gmpool.tasks", group="gmpool.tasks")
 DEFAULT = "classify"
 """What a plan is for that does not say."""
-
-
-class Dataset(Protocol):
-    """What the engine asks of data: a task's examples by number, in batches of its own sampler."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def digest(self) -> str: ...
-
-    def __len__(self) -> int: ...
-
-    def to(self, device: str) -> Dataset: ...
-
-    def batches(self, ids: Tensor, batch_size: int, generator: Any = None) -> Iterator[Any]: ...
-
-
-class FixedBatches(Protocol):
-    """Batches of one shape for many replicas, made on the device of the data.
-
-    empty: the number that stands for no example. A batch has `tensors()`, each with the replica
-    axis first, and `with_(tensors)`, the same batch of one replica.
-    """
-
-    @property
-    def empty(self) -> int: ...
-
-    def bounds(self, ids: Tensor) -> Any: ...
-
-    def make(self, ids: Tensor, bounds: Any) -> Any: ...
-
-
-class Watch(Protocol):
-    """Sees what a model makes of nothing (`Trainable.sample`) after every epoch of a run.
-
-    numbers: of what is made, [n]; the same after every epoch.
-    """
-
-    numbers: Tensor
-
-    def see(self, epoch: int, rows: Rows) -> None:
-        """rows: on the host. The training goes on meanwhile as far as it can."""
-
-    def said(self) -> tuple[float, dict[str, Any]]:
-        """(the score that counts as the test's, what more the row says) when the run has ended."""
 
 
 class Fitted(NamedTuple):

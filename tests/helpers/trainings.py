@@ -10,8 +10,9 @@ from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.stack import Outcome
 from gmpool.engine.stack.turns import Stacking, train_stacked
 from gmpool.engine.train import Trained, first_model, train
+from gmpool.tasks.protocols import FixedBatches
 from gmpool.tasks.reconstruct.settings import AutoencoderConfig
-from gmpool.tasks.task import TASKS, FixedBatches, Task
+from gmpool.tasks.task import TASKS, Task
 
 
 def task_for(model: Any) -> Task:

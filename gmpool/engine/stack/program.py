@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gmpool.engine.stack.adam import Adam
 from gmpool.engine.stack.replicas import Replicas
-from gmpool.tasks.task import FixedBatches
+from gmpool.tasks.protocols import FixedBatches
 
 
 class Feed:

@@ -17,7 +17,8 @@ from gmpool.engine.stack.shuffles import Shuffles, in_batches
 from gmpool.engine.train import Epoch, Trained, examples_of, loss_error
 from gmpool.errors import UserError
 from gmpool.report.metrics import METRICS
-from gmpool.tasks.task import Task, Watch
+from gmpool.tasks.protocols import Watch
+from gmpool.tasks.task import Task
 from gmpool.tasks.trainable import Trainable
 
 EPOCHS_AHEAD = 20
