@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.data import Split
 from gmpool.tasks.generate.alphabet import Alphabet
 from gmpool.tasks.generate.data import SmallMolecules
 from gmpool.tasks.generate.model import MolGAN, Shape
@@ -64,7 +63,3 @@ def random_molecules(count: int = 40, alphabet: Alphabet = ALPHABET) -> SmallMol
 def graphs(count: int = 6) -> Tensor:
     """Of real molecules, as the critic sees them. [B, F]"""
     return random_molecules().make(torch.arange(count), ()).graphs
-
-
-def split_of(molecules: SmallMolecules) -> Split:
-    return molecules.split

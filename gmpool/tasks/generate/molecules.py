@@ -43,7 +43,7 @@ class Chemist:
 
     def loose(self, row: np.ndarray) -> str | None:
         """Canonical SMILES where RDKit accepts the molecule, in which a place without atom is a
-        dummy: what MolGAN's authors count as valid."""
+        dummy: what MolGAN's authors count as valid, but for hydrogens that are given back."""
         molecule = self._empty()
         kinds = row.tolist()
         places = self.alphabet.places

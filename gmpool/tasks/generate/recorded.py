@@ -17,9 +17,8 @@ import numpy as np
 from gmpool.errors import StoreError, UserError
 from gmpool.record import Row
 from gmpool.report.comparison import Cell
+from gmpool.tasks.generate.watch import CURVES
 
-CURVES = ("loose", "strict", "unique", "novel", "vun", "distinct", "qed", "logp", "sa")
-"""The scores that a row has for every iteration at which molecules were drawn."""
 _NUMBERS = (int, float)
 
 

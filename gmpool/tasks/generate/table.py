@@ -167,7 +167,7 @@ def _end_notes(lines: Sequence[Line], last: int) -> list[str]:
     said = [
         f"mean ± deviation over seeds at iteration {last:,}, the last of all runs{further}",
         f"loose: draws that RDKit accepts{of}; places without atom may hang on as dummies and "
-        "parts may be apart, as the published code counts",
+        "parts may be apart, as the published code counts but for hydrogens of aromatic nitrogens",
         "strict: draws that are one connected molecule without dummies; these are the valid ones",
         "unique: distinct molecules, of the valid draws; novel: those that are not in the training "
         f"set, of the distinct ones; {ALL_THREE}: distinct valid new molecules, of all draws",
