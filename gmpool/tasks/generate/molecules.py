@@ -32,6 +32,7 @@ class Chemist:
             raise MissingPackage("rdkit", "chem", "building molecules") from error
         self.alphabet = alphabet
         self._empty, self._read = Chem.RWMol, Chem.MolFromSmiles
+        self._ranks, self._renumbered = Chem.CanonicalRankAtoms, Chem.RenumberAtoms
         self._quiet = rdBase.BlockLogs
         with self._quiet():
             self._atoms = [Chem.Atom(0), *(_atom(Chem, word) for word in alphabet.elements)]
@@ -53,7 +54,15 @@ class Chemist:
             if kind:
                 molecule.AddBond(a, b, self._bonds[kind])
         with self._quiet():
-            return settled_smiles(molecule) or None
+            return settled_smiles(self._in_order(molecule)) or None
+
+    def _in_order(self, molecule: Any) -> Any:
+        """With its atoms in an order that does not depend on their places: which Kekulé form RDKit
+        finds, and so the SMILES of a few odd rings, depends on it."""
+        molecule.UpdatePropertyCache(strict=False)
+        ranks = self._ranks(molecule)
+        order = sorted(range(len(ranks)), key=ranks.__getitem__)
+        return self._empty(self._renumbered(molecule, order))
 
     def strict(self, row: np.ndarray) -> str | None:
         """Canonical SMILES of one connected molecule of atoms alone. Places without atom and
