@@ -17,6 +17,8 @@ from said import Said
 settings.register_profile("gmpool", deadline=None)
 settings.load_profile("gmpool")
 torch.set_num_threads(1)
+# Else torch warns when it compiles a kernel for a GPU: no test's cache is a folder yet.
+os.environ["USE_PYTORCH_KERNEL_CACHE"] = "0"
 if not torch.cuda.is_available():
     # Triton reads this once, when something imports it: tests/ops/test_triton_*.py run the kernels.
     os.environ["TRITON_INTERPRET"] = "1"
