@@ -176,6 +176,8 @@ TABLES = {
     "methods/table.md": "cpu",
     "zinc/table.md": "zinc",
     "synthetic/table.md": "synthetic",
+    "molgan/table.md": "molgan",
+    "molgan-cpu/table.md": "molgan",
 }
 
 
