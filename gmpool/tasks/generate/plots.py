@@ -20,7 +20,7 @@ from gmpool.tasks.generate.recorded import Line, lines_by_set
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)))
 _TRAINING = "#c9c9c9"
 _PROPERTIES = {"qed": "QED", "logp": "logP", "sa": "synthetic accessibility", "rings": "rings"}
-_BAND = "Mean over seeds, with a band of one deviation."
+_BAND = "Mean over seeds, with a band of one standard error of it."
 
 
 class _Histogram(NamedTuple):
@@ -79,7 +79,8 @@ def curves(lines: Sequence[Line], titles: Mapping[str, str], dataset: str) -> by
         axes.set_ylim(bottom=0)
         _plain(axes)
     _legend(figure, lines)
-    figure.suptitle(f"{label_text(dataset)}: mean and deviation over {_seeds(lines)}", fontsize=11)
+    what = "mean and its standard error"
+    figure.suptitle(f"{label_text(dataset)}: {what} over {_seeds(lines)}", fontsize=11)
     return png(figure)
 
 
@@ -96,8 +97,9 @@ def _curve(axes: Axes, line: Line, score: str, colour: str, dash: Any, faint: fl
         return
     mean = np.nanmean(values, axis=0)
     freedom = np.maximum(np.isfinite(values).sum(0) - 1, 1)
-    deviation = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / freedom)
-    low, high = np.maximum(mean - deviation, 0), np.minimum(mean + deviation, 100)
+    # Of the mean: deviations of nine lines, of runs that collapse or not, would hide each other.
+    error = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / freedom / (freedom + 1))
+    low, high = np.maximum(mean - error, 0), np.minimum(mean + error, 100)
     axes.fill_between(at, low, high, color=colour, alpha=faint, linewidth=0)
     for edge in (low, high):
         axes.plot(at, edge, color=colour, linestyle=dash, linewidth=0.6, alpha=0.35)

@@ -47,7 +47,7 @@ def test_pictures_are_whole_and_differ_with_the_data() -> None:
         assert drawn(one) == drawn(one)
 
 
-def test_mean_and_deviation_over_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mean_and_its_standard_error_over_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
         generation_row("mean", {"loose": [a, 99.0], "strict": [0.0, b]}, seed=seed)
         for seed, (a, b) in enumerate([(10.0, 1.0), (20.0, 2.0), (30.0, 3.0)])
@@ -55,8 +55,13 @@ def test_mean_and_deviation_over_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     found = bands(monkeypatch)
     drawn(pictures([cell("mean", rows)])[0])
     loose, strict = found
-    assert loose == ([500, 1000], [10.0, 99.0], [30.0, 99.0])
-    assert strict == ([500, 1000], [0.0, 1.0], [0.0, 3.0])
+    error = 1 / 3**0.5  # the deviations are 10 and 1
+    assert loose[1:] == (
+        pytest.approx([20 - 10 * error, 99.0]),
+        pytest.approx([20 + 10 * error, 99.0]),
+    )
+    assert strict[1:] == (pytest.approx([0.0, 2 - error]), pytest.approx([0.0, 2 + error]))
+    assert loose[0] == strict[0] == [500, 1000]
 
 
 def test_means_of_few_runs_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +70,7 @@ def test_means_of_few_runs_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     found = bands(monkeypatch)
     drawn(pictures([cell("mean", rows), cell("none", rows[2:])])[1])
     assert [at for at, *_ in found] == [[500, 1000], [500, 1000], [1000]], "vun twice, unique once"
-    assert found[2][1:] == ([pytest.approx(55 - 50**0.5)], [pytest.approx(55 + 50**0.5)])
+    assert found[2][1:] == ([pytest.approx(50)], [pytest.approx(60)])
 
 
 def test_one_seed_and_one_iteration() -> None:
@@ -135,7 +140,7 @@ def test_the_title_says_how_many_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(pictures([one, two])[0])
     drawn(pictures([replace(one, rows=one.rows[:1]), two])[0])
     drawn(pictures([replace(one, rows=one.rows[:1])])[0])
-    begin = "QM9: mean and deviation over"
+    begin = "QM9: mean and its standard error over"
     assert said == [f"{begin} 2 seeds", f"{begin} 1 to 2 seeds", f"{begin} 1 seed"]
 
 
