@@ -29,7 +29,7 @@ from gmpool.engine.stack.stack import Stack
 from gmpool.engine.train import train
 from gmpool.tasks.generate.data import SmallMolecules
 from gmpool.tasks.generate.model import BETAS, MolGAN
-from gmpool.tasks.generate.poolings import OneSeed
+from gmpool.tasks.readouts import OneSeed
 from gmpool.tasks.task import TASKS
 
 METHODS = ("mean", "gmpool")

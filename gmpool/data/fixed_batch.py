@@ -94,18 +94,24 @@ class FixedBatches:
         attr: bool = True,
         codes: bool = False,
         dense: bool = False,
+        normalised: bool = True,
+        numbers: bool = False,
     ) -> None:
-        """plain: whether the adjacency as it is will be wanted; the normalised one always is.
+        """plain: whether the adjacency as it is will be wanted; normalised: whether Â will be.
         attr: whether features of edges will be, with the adjacency; codes: whether kinds of bonds,
         for sets that know them. dense: whether both adjacencies shall be bits, and nothing else of
-        the edges be there, for sets that have them as bits."""
+        the edges be there, for sets that have them as bits. numbers: whether nodes are shown by the
+        number of their one category, [N], instead of by features."""
         self.bits = graphs.adjacency_bits if dense else None
         self.graphs, self.plain = graphs, plain and self.bits is None
+        self._known: dict[int, tuple[Tensor, Tensor]] = {}  # rows are the set's, and stay
         self.device = graphs.device
         self.empty = graphs.num_graphs
         self.sizes = _and_one(graphs.sizes)  # [G+1]: the last graph is empty
         self.first = _and_one(graphs.node_ptr[:-1])
-        self.x = _and_one(graphs.node_features())  # the last node has no features
+        self.normalised = normalised
+        shown = _category(graphs) if numbers else graphs.node_features()
+        self.x = _and_one(shown)  # the last node has no features
         self.y: Tensor | None = None
         if graphs.y is not None:
             self.y = _and_one(graphs.y, float("nan") if graphs.y.is_floating_point() else -100)
@@ -122,7 +128,7 @@ class FixedBatches:
 
     @cached_property
     def _host_sizes(self) -> tuple[Tensor, Tensor]:
-        return self.sizes.cpu(), self._counts(self.graphs.rows).cpu()
+        return self.sizes.cpu(), self._entries(self.graphs.rows)[0].cpu()
 
     def bounds(self, ids: Tensor) -> Bounds:
         """What the batches ids [..., B] need."""
@@ -140,7 +146,7 @@ class FixedBatches:
         begin = torch.cat([self.first[ids] - ptr[:, :-1], ptr.new_zeros(R, 1)], dim=1)  # [R, B+1]
         there = batch < B
         where = torch.where(there, node + begin.gather(1, batch), self.graphs.num_nodes)
-        real = torch.cat([(ids != self.empty).float(), self.x.new_zeros(R, 1)], dim=1)
+        real = torch.cat([ids != self.empty, ids.new_zeros(R, 1)], dim=1).float()
         graph = gcn = attr = index = kinds = graph_code = gcn_code = None
         if self.plain:
             graph, entry = self._matrix(self.graphs.rows, ids, batch, where, full, bounds.edges)
@@ -152,7 +158,7 @@ class FixedBatches:
                 index = torch.stack([graph.col, target], dim=1)  # [R, 2, E]
             if self.kinds is not None:
                 graph_code = self.kinds.graph[entry]
-        if self.bits is None:
+        if self.bits is None and self.normalised:
             gcn, entry = self._matrix(self.graphs.gcn_rows, ids, batch, where, full, bounds.loops)
             if self.kinds is not None:
                 kinds, gcn_code = self.kinds.rows.expand(R, -1, -1), self.kinds.gcn[entry]
@@ -161,20 +167,21 @@ class FixedBatches:
         edges = (graph, gcn, attr, index, kinds, graph_code, gcn_code, self.bits)
         return FixedBatch(self.x[where], full, batch, numbers, y, real, *edges)
 
-    @staticmethod
-    def _counts(rows: Rows) -> Tensor:
-        """Entries of each graph, and of the empty one. [G+1]"""
-        return _and_one(rows.edge_ptr.diff())
+    def _entries(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """How many each graph has, the empty one too, and its first. [G+1]"""
+        if id(rows) not in self._known:
+            found = _and_one(rows.edge_ptr.diff()), _and_one(rows.edge_ptr[:-1])
+            self._known[id(rows)] = found
+        return self._known[id(rows)]
 
     def _matrix(
         self, rows: Rows, ids: Tensor, batch: Tensor, where: Tensor, ptr: Tensor, bound: int
     ) -> tuple[CSR, Tensor]:
         """(the matrix, the entry of the set that each of its entries is, the last + 1: none)"""
         (R, B), N = ids.shape, batch.shape[1]
-        counts = self._counts(rows)[ids]  # [R, B]
+        counts, first = (each[ids] for each in self._entries(rows))  # [R, B]
         eptr = _offsets(counts)  # [R, B+1]
         total = eptr[:, -1:]
-        first = _and_one(rows.edge_ptr[:-1])[ids]
         shift = torch.cat([eptr[:, :-1] - first, eptr.new_zeros(R, 1)], dim=1)  # [R, B+1]
         # Entries that are made up are shared out among the nodes that are made up, so that no row
         # is longer than it need be.
@@ -200,6 +207,11 @@ class FixedBatches:
         none = rows.col.shape[0]
         csr = CSR(rowptr, col, weight, rowptr, col, weight, perm)
         return csr, torch.where(there, entry, none)
+
+
+def _category(graphs: PackedGraphs) -> Tensor:
+    assert graphs.node_cat is not None
+    return graphs.node_cat[:, 0]
 
 
 def _and_one(values: Tensor, value: float = 0) -> Tensor:

@@ -4,6 +4,7 @@ A graph is one row of numbers: for each ordered pair of places the shares of the
 first that of none, then for each place the shares of the kinds of atoms. [n·n·T | n·E]
 """
 
+from functools import partial
 from typing import cast
 
 import torch
@@ -11,10 +12,12 @@ from torch import Tensor, nn
 
 from gmpool.graph import Segments
 from gmpool.graph.relation_edges import RelationEdges
+from gmpool.nn.conv import ConvFactory
 from gmpool.nn.relational import RelationalConv
 from gmpool.tasks.generate.alphabet import Alphabet
-from gmpool.tasks.generate.poolings import OneSeed, WideMean, parameters_of, pooling_of
+from gmpool.tasks.generate.poolings import WideMean, parameters_of, pooling_of
 from gmpool.tasks.generate.settings import MolGANConfig
+from gmpool.tasks.readouts import OneSeed
 
 
 class Generator(nn.Module):
@@ -55,7 +58,7 @@ class Critic(nn.Module):
         if pooling is WideMean:
             width = _as_large_as_gmpool(width, d // 2 + E, T)
         self.gates = nn.Linear(d // 2 + E, 2 * width)
-        self.pooling = pooling(width, relations=T, **config.pool)
+        self.pooling = pooling(width, conv=_conv(T), **config.pool)
         self.head = _head(self.pooling.out_dim)
 
     def forward(self, graphs: Tensor) -> Tensor:
@@ -90,9 +93,13 @@ def _head(in_dim: int) -> nn.Sequential:
     )  # fmt: skip
 
 
+def _conv(relations: int) -> ConvFactory:
+    return partial(RelationalConv, relations=relations)
+
+
 def _as_large_as_gmpool(dim: int, in_dim: int, relations: int) -> int:
     """How wide rows must be that their gates and the head's first layer have the parameters of
     those of width dim and of GMPool_1. in_dim: of the gates."""
     with torch.device("meta"):
-        pooling = parameters_of(OneSeed(dim, relations=relations, num_heads=1))
+        pooling = parameters_of(OneSeed(dim, conv=_conv(relations), num_heads=1))
     return dim + round(pooling / (2 * (in_dim + 1) + HEAD[0]))

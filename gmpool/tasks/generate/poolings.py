@@ -1,12 +1,11 @@
 """The exchange: from the gated rows of a graph's places to its vector, by every pooling.
 
 A pooling is called with (rows [B·n, D], edges, segments) and gives (vectors [B, out_dim], losses of
-its own by name). Its keyword-only arguments, other than relations, are its options.
+its own by name). Its keyword-only arguments, other than conv, are its options.
 """
 
 import inspect
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import torch
@@ -16,14 +15,8 @@ from gmpool.errors import unknown
 from gmpool.graph import Segments
 from gmpool.graph.relation_edges import RelationEdges
 from gmpool.nn.keeps_options import KeepsOptions
-from gmpool.nn.relational import RelationalConv
-from gmpool.pool.blocks import GMPool
-from gmpool.pool.gmt import GraphMultisetTransformer
-from gmpool.pool.mincut import MinCutPool
-from gmpool.pool.set2set import Set2Set
 from gmpool.tasks.graph_task import keyword_options
-
-Vectors = tuple[Tensor, dict[str, Tensor]]
+from gmpool.tasks.readouts import MeanOfClusters, OneSeed, ReadBySet2Set, Transformer, Vectors
 
 
 class Symmetric(KeepsOptions):
@@ -35,7 +28,7 @@ class Symmetric(KeepsOptions):
 
     weights: Tensor
 
-    def __init__(self, dim: int, *, relations: int, kind: str) -> None:
+    def __init__(self, dim: int, *, conv: Any, kind: str) -> None:
         super().__init__()
         self.out_dim = dim
         chosen = [float(kind == name) for name in ("mean", "sum", "max")]
@@ -52,8 +45,8 @@ class Symmetric(KeepsOptions):
 class Mean(Symmetric):
     """Mean of the places."""
 
-    def __init__(self, dim: int, *, relations: int) -> None:
-        super().__init__(dim, relations=relations, kind="mean")
+    def __init__(self, dim: int, *, conv: Any) -> None:
+        super().__init__(dim, conv=conv, kind="mean")
 
 
 class WideMean(Mean):
@@ -63,118 +56,15 @@ class WideMean(Mean):
 class Sum(Symmetric):
     """Tanh of the sum over places, as published."""
 
-    def __init__(self, dim: int, *, relations: int) -> None:
-        super().__init__(dim, relations=relations, kind="sum")
+    def __init__(self, dim: int, *, conv: Any) -> None:
+        super().__init__(dim, conv=conv, kind="sum")
 
 
 class Max(Symmetric):
     """Maximum over places; those that share it share its gradient."""
 
-    def __init__(self, dim: int, *, relations: int) -> None:
-        super().__init__(dim, relations=relations, kind="max")
-
-
-class ReadBySet2Set(KeepsOptions):
-    """Set2Set: an LSTM that attends to the places in several steps.
-
-    dim: D.
-    steps: how often it looks at all places.
-    """
-
-    def __init__(self, dim: int, *, relations: int, steps: int = 3) -> None:
-        super().__init__()
-        self.read = Set2Set(dim, dim, steps=steps)
-        self.out_dim = self.read.out_dim
-
-    def forward(self, rows: Tensor, edges: RelationEdges, segments: Segments) -> Vectors:
-        return self.read(rows, edges, segments).x, {}
-
-
-class MeanOfClusters(KeepsOptions):
-    """MinCutPool, then the mean over its clusters.
-
-    As each place is shared out wholly, that mean is the sum over places divided by K, whatever the
-    clusters are: they act by their losses alone.
-
-    dim: D.
-    num_clusters: K.
-    cut_weight, orthogonality_weight: of the two losses.
-    """
-
-    def __init__(
-        self,
-        dim: int,
-        *,
-        relations: int,
-        num_clusters: int = 4,
-        cut_weight: float = 1.0,
-        orthogonality_weight: float = 1.0,
-    ) -> None:
-        super().__init__()
-        self.out_dim = dim
-        self.clusters = MinCutPool(
-            dim,
-            dim,
-            num_clusters=num_clusters,
-            cut_weight=cut_weight,
-            orthogonality_weight=orthogonality_weight,
-        )
-
-    def forward(self, rows: Tensor, edges: RelationEdges, segments: Segments) -> Vectors:
-        pooled = self.clusters(rows, edges, segments)
-        return pooled.x.mean(1), pooled.losses
-
-
-class OneSeed(KeepsOptions):
-    """GMPool_1, its keys and values by relational convolutions.
-
-    Over places its softmax is an attention; over its one seed it is 1, and the pooling a sum of
-    values.
-
-    dim: D.
-    num_heads: H, by which dim can be divided.
-    softmax: "nodes" or "seeds".
-    """
-
-    def __init__(
-        self, dim: int, *, relations: int, num_heads: int = 4, softmax: str = "nodes"
-    ) -> None:
-        super().__init__()
-        self.out_dim = dim
-        conv = partial(RelationalConv, relations=relations)
-        self.pooling = GMPool(dim, 1, num_heads=num_heads, conv=conv, softmax=softmax)
-
-    def forward(self, rows: Tensor, edges: RelationEdges, segments: Segments) -> Vectors:
-        return self.pooling(rows, edges, segments).x.flatten(1), {}
-
-
-class Transformer(KeepsOptions):
-    """The Graph Multiset Transformer, its first keys and values by relational convolutions.
-
-    dim: D.
-    num_seeds: K.
-    num_heads: H, by which dim can be divided.
-    softmax: "nodes" or "seeds".
-    """
-
-    def __init__(
-        self,
-        dim: int,
-        *,
-        relations: int,
-        num_seeds: int = 4,
-        num_heads: int = 4,
-        softmax: str = "seeds",
-    ) -> None:
-        super().__init__()
-        self.out_dim = dim
-        conv = partial(RelationalConv, relations=relations)
-        self.readout = GraphMultisetTransformer(
-            dim, dim, num_seeds=num_seeds, num_heads=num_heads, conv=conv, softmax=softmax
-        )
-
-    def forward(self, rows: Tensor, edges: RelationEdges, segments: Segments) -> Vectors:
-        return self.readout(rows, edges, segments), {}
+    def __init__(self, dim: int, *, conv: Any) -> None:
+        super().__init__(dim, conv=conv, kind="max")
 
 
 POOLINGS: Mapping[str, Any] = {
@@ -197,7 +87,7 @@ def pooling_of(method: str) -> Any:
 
 
 def pooling_options(method: str) -> dict[str, inspect.Parameter]:
-    return keyword_options(pooling_of(method), without=("relations", "kind"))
+    return keyword_options(pooling_of(method), without=("conv", "kind"))
 
 
 def parameters_of(module: nn.Module) -> int:

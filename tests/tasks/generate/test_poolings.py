@@ -13,9 +13,10 @@ from gmpool.errors import UserError
 from gmpool.graph import Segments
 from gmpool.graph.relation_edges import RelationEdges
 from gmpool.tasks.generate.networks import Critic, parameters_of
-from gmpool.tasks.generate.poolings import POOLINGS, MeanOfClusters, pooling_options
+from gmpool.tasks.generate.poolings import POOLINGS, pooling_options
 from gmpool.tasks.generate.settings import MolGANConfig
 from gmpool.tasks.generate.task import Generate
+from gmpool.tasks.readouts import MeanOfClusters
 
 EVERY = pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 N, KINDS = ALPHABET.places, ALPHABET.bond_kinds
@@ -112,7 +113,7 @@ def test_second_derivatives_are_those_of_difference_quotients(line: dict[str, An
 
 def test_the_mean_over_clusters_is_a_part_of_the_sum() -> None:
     """Whatever the clusters are, because each place is shared out wholly."""
-    pooling = MeanOfClusters(5, relations=2, num_clusters=3).double()
+    pooling = MeanOfClusters(5, conv="gcn", num_clusters=3).double()
     rows = torch.randn(4 * N, 5, dtype=torch.float64)
     edges = RelationEdges(torch.rand(4, 2, N, N, dtype=torch.float64))
     vectors, losses = pooling(rows, edges, Segments.uniform(4, N))

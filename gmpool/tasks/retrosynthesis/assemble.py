@@ -1,0 +1,71 @@
+"""Index arithmetic for batches of fixed shape: every tensor has the R replicas first, and shapes
+depend on bounds alone, so that a program that makes batches can be captured."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gmpool.ops.sparse import Pattern
+
+
+class Ragged(NamedTuple):
+    """n entries of m owners, those of an owner one after the other.
+
+    owner: m for entries that are made up. local: which of its owner's it is. ptr: where each owner's
+    begin, and then those that are made up.
+    """
+
+    owner: Tensor  # [R, n]
+    local: Tensor  # [R, n]
+    ptr: Tensor  # [R, m+2]
+
+    @property
+    def there(self) -> Tensor:
+        return self.owner < self.ptr.shape[1] - 2
+
+
+def ragged(counts: Tensor, bound: int) -> Ragged:
+    """counts [R, m], which are `bound` together at most"""
+    R = counts.shape[0]
+    ends = counts.cumsum(1)
+    place = numbers(bound, counts)
+    owner = torch.searchsorted(ends, place, right=True)
+    begin = torch.cat([ends.new_zeros(R, 1), ends], dim=1)  # [R, m+1]
+    ptr = torch.cat([begin, begin.new_full((R, 1), bound)], dim=1)
+    return Ragged(owner, place - begin.gather(1, owner), ptr)
+
+
+def numbers(count: int, like: Tensor) -> Tensor:
+    """0 … count-1 in each replica. [R, count]"""
+    return torch.arange(count, device=like.device).expand(like.shape[0], count).contiguous()
+
+
+def of_owner(values: Tensor, owner: Tensor, default: int = 0) -> Tensor:
+    """values [R, m] of each entry's owner; `default` of those that are made up. [R, n]"""
+    more = values.new_full((values.shape[0], 1), default)
+    return torch.cat([values, more], dim=1).gather(1, owner)
+
+
+def distinct(values: Tensor, none: int, bound: int) -> tuple[Tensor, Tensor]:
+    """(the distinct numbers among values [R, n], sorted, then `none`, which is larger than all of
+    them, [R, bound + 1]; the place of each value among them [R, n])"""
+    R = values.shape[0]
+    ordered, order = values.sort(dim=1)
+    first = torch.ones_like(ordered)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    place = (first.cumsum(1) - 1).clamp(max=bound)
+    listed = values.new_full((R, bound + 1), none).scatter(1, place, ordered)
+    return listed, torch.zeros_like(place).scatter(1, order, place)
+
+
+def pattern(rows: Ragged, col: Tensor, width: int) -> Pattern:
+    """The matrix with an entry for each of the ragged ones, in these columns of `width`. Those that
+    are made up are in a row of their own."""
+    R, n = col.shape
+    ordered, order = col.sort(dim=1, stable=True)
+    t_rowptr = torch.searchsorted(ordered, numbers(width + 1, col))
+    from_t = torch.zeros_like(order).scatter(1, order, numbers(n, col))
+    return Pattern(rows.ptr, col, t_rowptr, rows.owner.gather(1, order), order, from_t)

@@ -1,0 +1,155 @@
+"""How much each reaction needs of a batch of fixed shape, and so how large a batch may become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gmpool.data.packed import PackedGraphs
+from gmpool.tasks.retrosynthesis.batch import Bounds
+from gmpool.tasks.retrosynthesis.drawn import NEGATIVES
+from gmpool.tasks.retrosynthesis.lists import CandidateLists
+
+_ONE = 1 + NEGATIVES
+_TWO = 1 + 2 * NEGATIVES
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Columns are the fields of Bounds after the first, rows the reactions, the last one none.
+
+    whole: with all candidates. drawn: with as many as are drawn at most. most: what no batch can
+    exceed, as each graph is there once; 0: no such bound.
+    """
+
+    whole: Tensor  # [n+1, F]
+    drawn: Tensor
+    most: Tensor  # [F]
+
+    def bounds(self, ids: Tensor, *, whole: bool) -> Bounds:
+        table = self.whole if whole else self.drawn
+        flat = ids.reshape(-1, ids.shape[-1])
+        found = torch.stack([table[part].sum(1).amax(0) for part in flat.split(4096)]).amax(0)
+        least = torch.where(self.most > 0, torch.minimum(found, self.most), found)
+        return Bounds(int(whole), *(least + 1).tolist())
+
+    @classmethod
+    def of(
+        cls,
+        lists: CandidateLists,
+        templates: Any,
+        center_graph: Tensor,
+        centers: PackedGraphs,
+        fragments: PackedGraphs,
+        molecules: PackedGraphs,
+    ) -> Needs:
+        sizes = {"c": _sizes(centers), "f": _sizes(fragments), "m": _sizes(molecules)}
+        n = len(lists.product)
+        product = _each(sizes["m"], lists.product.numpy())
+
+        of_center = _Owned(lists.center_ptr)
+        graph = center_graph.numpy()[lists.centers.numpy()]
+        center = of_center.distinct(graph, sizes["c"])
+        center_counts = of_center.counts
+
+        of_template = _Owned(lists.template_ptr)
+        number = lists.templates.numpy()
+        fragment_counts = templates.fragment_ptr.diff().numpy()
+        entries = of_template.sums(fragment_counts[number])
+        widest = of_template.tops(fragment_counts[number])
+        owner, at = _spread(templates.fragment_ptr.numpy(), number)
+        of_fragment = _Owned(None, of_template.owner[owner], n)
+        fragment = of_fragment.distinct(templates.fragments.numpy()[at], sizes["f"])
+
+        of_outcome = _Owned(lists.outcome_ptr)
+        outcome = lists.outcomes.numpy()
+        ptr = lists.molecule_ptr.numpy()
+        in_outcome = np.diff(ptr)[outcome]
+        owner, at = _spread(ptr, outcome)
+        of_molecule = _Owned(None, of_outcome.owner[owner], n)
+        number = lists.molecules.numpy()[at]
+        molecule = of_molecule.distinct(number, sizes["m"])
+        each = sizes["m"][number]  # [k, 2]
+        by_outcome = np.stack(
+            [np.bincount(owner, each[:, j], minlength=len(outcome)) for j in (0, 1)], axis=1
+        )
+        tops = np.stack([of_outcome.tops(by_outcome[:, j]) for j in (0, 1)], axis=1)
+        molecule_entries, widest_outcome = of_outcome.sums(in_outcome), of_outcome.tops(in_outcome)
+
+        few = np.minimum(of_outcome.counts, _ONE)
+        choices = np.minimum(of_template.counts, _TWO)
+        matching = np.minimum(center_counts, _ONE)
+        pairs = lists.pair_ptr.diff().numpy()
+        whole = [
+            *product.T, center_counts, *center.T, of_template.counts, of_template.counts, entries,
+            *fragment.T, of_outcome.counts, molecule_entries, *molecule.T, pairs,
+        ]  # fmt: skip
+        drawn = [
+            *product.T, matching, np.minimum(center[:, 0], matching), *center[:, 1:].T,
+            choices, choices, np.minimum(entries, choices * widest), *fragment.T, few,
+            np.minimum(molecule_entries, few * widest_outcome),
+            np.minimum(molecule[:, 0], few * widest_outcome),
+            *np.minimum(molecule[:, 1:], few[:, None] * tops).T, pairs,
+        ]  # fmt: skip
+        bounded = {
+            "center_graphs": len(centers), "center_nodes": centers.num_nodes,
+            "center_edges": centers.num_edges, "templates": len(templates.center),
+            "fragment_entries": len(templates.fragments), "fragment_graphs": len(fragments),
+            "fragment_nodes": fragments.num_nodes, "fragment_edges": fragments.num_edges,
+        }  # fmt: skip
+        most = torch.tensor([bounded.get(name, 0) for name in Bounds._fields[1:]])
+        return cls(_table(whole), _table(drawn), most)
+
+
+class _Owned:
+    """Things of reactions, one after the other."""
+
+    def __init__(self, ptr: Tensor | None, owner: Any = None, count: int = 0) -> None:
+        if ptr is not None:
+            self.counts = ptr.diff().numpy()
+            self.owner = np.repeat(np.arange(len(self.counts)), self.counts)
+        else:
+            self.owner, self.counts = owner, np.bincount(owner, minlength=count)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.owner, values, minlength=len(self.counts)).astype(np.int64)
+
+    def tops(self, values: np.ndarray) -> np.ndarray:
+        found = np.zeros(len(self.counts), dtype=np.int64)
+        np.maximum.at(found, self.owner, values.astype(np.int64))
+        return found
+
+    def distinct(self, graphs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """(how many different graphs, their nodes, their edges) of each. [n, 3]"""
+        keys = np.unique(self.owner.astype(np.int64) * len(sizes) + graphs)
+        owner, graph = np.divmod(keys, len(sizes))
+        n = len(self.counts)
+        each = [np.bincount(owner, sizes[graph, j], minlength=n) for j in (0, 1)]
+        return np.stack([np.bincount(owner, minlength=n), *each], axis=1).astype(np.int64)
+
+
+def _sizes(graphs: PackedGraphs) -> np.ndarray:
+    """Nodes and edges of each graph, and of none. [G+1, 2]"""
+    edges = graphs.row_ptr[graphs.node_ptr].diff()
+    found = torch.stack([graphs.sizes, edges], dim=1).numpy()
+    return np.concatenate([found, np.zeros((1, 2), dtype=found.dtype)])
+
+
+def _each(sizes: np.ndarray, graphs: np.ndarray) -> np.ndarray:
+    return sizes[graphs]
+
+
+def _spread(ptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(which of the rows, place) of all that the rows list"""
+    counts = np.diff(ptr)[rows]
+    owner = np.repeat(np.arange(len(rows)), counts)
+    begin = np.cumsum(counts) - counts
+    return owner, ptr[rows][owner] + np.arange(len(owner)) - begin[owner]
+
+
+def _table(columns: list[np.ndarray]) -> Tensor:
+    return torch.from_numpy(np.stack(columns, axis=1).astype(np.int64))
