@@ -1,7 +1,7 @@
 """Poolings that a task exchanges by name: from the rows of nodes to a vector for each graph.
 
-Each is called with (rows [N, D], edges, segments) and gives (vectors [B, out_dim], losses of its own
-by name). Its keyword-only arguments, other than conv, are its options.
+Each is called with (rows [N, D], edges, segments) and gives (vectors [B, out_dim], losses of its
+own by name). Its keyword-only arguments, other than conv, are its options.
 """
 
 from torch import Tensor

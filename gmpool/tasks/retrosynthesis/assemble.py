@@ -14,8 +14,8 @@ from gmpool.ops.sparse import Pattern
 class Ragged(NamedTuple):
     """n entries of m owners, those of an owner one after the other.
 
-    owner: m for entries that are made up. local: which of its owner's it is. ptr: where each owner's
-    begin, and then those that are made up.
+    owner: m for entries that are made up. local: which of its owner's it is. ptr: where those of
+    each owner begin, and then those that are made up.
     """
 
     owner: Tensor  # [R, n]
@@ -64,7 +64,7 @@ def distinct(values: Tensor, none: int, bound: int) -> tuple[Tensor, Tensor]:
 def pattern(rows: Ragged, col: Tensor, width: int) -> Pattern:
     """The matrix with an entry for each of the ragged ones, in these columns of `width`. Those that
     are made up are in a row of their own."""
-    R, n = col.shape
+    n = col.shape[1]
     ordered, order = col.sort(dim=1, stable=True)
     t_rowptr = torch.searchsorted(ordered, numbers(width + 1, col))
     from_t = torch.zeros_like(order).scatter(1, order, numbers(n, col))

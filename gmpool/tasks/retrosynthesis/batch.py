@@ -40,8 +40,8 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class ReactionBatch:
-    """B reactions. Entries of a reaction lie one after the other; what is drawn to learn from begins
-    with what is right. A last row of each pattern has what is made up to fill the shapes.
+    """B reactions. Entries of a reaction lie one after the other; what is drawn to learn from
+    begins with what is right. A last row of each pattern has what is made up to fill the shapes.
 
     features: rows of the kinds of atoms. real: 1 for reactions that are there.
     """
@@ -61,14 +61,13 @@ class ReactionBatch:
     reactants: Pattern
     """Reactions × molecules, those of an outcome one after the other."""
     template_center: Tensor  # [T]: the center of each template
-    outcome_ptr: Tensor  # [O+1]: where the molecules of each outcome begin
-    outcome_owner: Tensor  # [O]: the reaction of each outcome
+    outcome_ptr: Tensor  # [O+2]: where the molecules of each outcome begin
     outcome_rows: Tensor  # [B+2]: where the outcomes of each reaction begin
     choice_match: Tensor  # [C]: of each choice the entry of its center in `matching`
     makes: Tensor  # [C]: whether the template has an outcome
     pair_choice: Tensor  # [P]: of each pair the entry in `choices`
     pair_outcome: Tensor  # [P]: and the outcome
-    pair_owner: Tensor  # [P]
+    pair_rows: Tensor  # [B+2]: where the pairs of each reaction begin
     truth: Tensor  # [B]: the outcome that is true, or -1
 
     def tensors(self) -> dict[str, Tensor]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -182,9 +183,9 @@ class Reactions:
                 k = slots.shape[2]
                 at = (rows.owner * k + slot).clamp(max=slots[0].numel() - 1)
                 slot = slots.flatten(1).gather(1, at)
-            return rows, assemble.of_owner(first, rows.owner) + slot, slot
+            return rows, assemble.of_owner(first, rows.owner) + slot
 
-        matching, at, center_slot = entries(
+        matching, at = entries(
             lists.center_ptr, *((drawn.centers, drawn.center_counts) if drawn else (None, None)),
             bounds.center_entries,
         )  # fmt: skip
@@ -194,7 +195,7 @@ class Reactions:
         center_ids, col = assemble.distinct(graph, none, bounds.center_graphs)
         match = assemble.pattern(matching, col, center_ids.shape[1] + 1)
 
-        choices, at, _ = entries(
+        choices, at = entries(
             lists.template_ptr,
             *((drawn.templates, drawn.template_counts) if drawn else (None, None)),
             bounds.template_entries,
@@ -220,7 +221,7 @@ class Reactions:
         )
         content = assemble.pattern(contents, col, fragment_ids.shape[1] + 1)
 
-        outcomes, at, _ = entries(
+        outcomes, at = entries(
             lists.outcome_ptr,
             *((drawn.outcomes, drawn.outcome_counts) if drawn else (None, None)),
             bounds.outcomes,
@@ -243,7 +244,7 @@ class Reactions:
         )
         reactants = assemble.pattern(of_reaction, col, molecule_ids.shape[1] + 1)
 
-        pairs, pair_at, _ = entries(lists.pair_ptr, None, None, bounds.pairs if whole else 0)
+        pairs, pair_at = entries(lists.pair_ptr, None, None, bounds.pairs if whole else 0)
         pair_choice = _taken(lists.pair_template, pair_at, pairs)
         pair_outcome = _taken(lists.pair_outcome, pair_at, pairs)
         choice_match = _taken(lists.center_slot, template_at, choices)
@@ -259,14 +260,13 @@ class Reactions:
             content,
             reactants,
             template_center,
-            parts.ptr[:, :-1],
-            outcomes.owner,
+            parts.ptr,
             outcomes.ptr,
             choice_match + assemble.of_owner(matching.ptr[:, :B], choices.owner),
             _taken(lists.makes, template_at, choices).bool() & choices.there,
             pair_choice + assemble.of_owner(choices.ptr[:, :B], pairs.owner),
             pair_outcome + assemble.of_owner(begin, pairs.owner),
-            pairs.owner,
+            pairs.ptr,
             torch.where(truth >= 0, begin + truth, -1),
         )
 
@@ -318,7 +318,7 @@ def _each_once(graphs: PackedGraphs) -> tuple[PackedGraphs, Tensor]:
     col, nodes, rows = graphs.col.numpy(), graphs.node_ptr.tolist(), graphs.row_ptr
     first: dict[bytes, int] = {}
     which, kept = [], []
-    for graph, (begin, end) in enumerate(zip(nodes, nodes[1:], strict=False)):
+    for graph, (begin, end) in enumerate(pairwise(nodes)):
         near = col[int(rows[begin]) : int(rows[end])]
         key = b"|".join(part.tobytes() for part in (kinds[begin:end], degrees[begin:end], near))
         if key not in first:

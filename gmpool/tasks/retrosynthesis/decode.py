@@ -1,7 +1,7 @@
 """From scores to an order of outcomes: centers, then templates, then what they make.
 
-The best CENTERS centers by v₁; of their templates the best TEMPLATES that make something, by v₁ + v₂;
-all that these make, by v₁ + v₂ + v₃. Scores that differ by rounding alone count as equal, and then
+The best CENTERS centers by v₁; of their templates the best TEMPLATES that make something, by
+v₁ + v₂; all that these make, by v₁ + v₂ + v₃. Scores that differ by rounding alone count as equal, and then
 the template that was seen more often in training comes first.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from gmpool.ops.row_ids import row_ids
 from gmpool.tasks.retrosynthesis.batch import ReactionBatch
 
 if TYPE_CHECKING:
@@ -44,30 +45,27 @@ def ranks(scores: Scores, batch: ReactionBatch) -> Ranked:
     both = scores.choices + scores.matching[batch.choice_match]
     order = placed(torch.where(reached, both, _NEVER), choices.rows, choices.rowptr)
     reached = reached & (order < TEMPLATES)
-    owner = batch.pair_owner
+    owner = row_ids(batch.pair_rows, batch.pair_choice.shape[0])
     there = (owner < B) & reached[batch.pair_choice]
     total = both[batch.pair_choice] + scores.outcomes[batch.pair_outcome]
     totals = torch.where(there, total, _NEVER)
-    begin = torch.searchsorted(owner, torch.arange(B + 2, device=owner.device))
-    places = placed(totals, owner, begin)
+    places = placed(totals, owner, batch.pair_rows)
     far = places.shape[0] + 1  # later than any
     reached_at = torch.where(there, places, far)
     # The first place at which each outcome is reached.
-    O = scores.outcomes.shape[0]
-    first = reached_at.new_full((O,), far).scatter_reduce(
-        0, batch.pair_outcome, reached_at, "amin", include_self=True
-    )
+    count = scores.outcomes.shape[0]
+    never = torch.full_like(batch.pair_outcome[:1], far).expand(count)
+    first = never.scatter_reduce(0, batch.pair_outcome, reached_at, "amin", include_self=True)
     truth = batch.truth
     known = (truth >= 0) & (batch.real > 0)
     at = torch.where(known, first[truth.clamp(min=0)], far)  # [B]
     found = at < far
     # Distinct outcomes that come before it.
-    later = torch.cat([at, at.new_zeros(1)])[batch.outcome_owner]
+    of_reaction = row_ids(batch.outcome_rows, count)
+    later = torch.cat([at, torch.zeros_like(at[:1])])[of_reaction]
     before = (first < later).long()
-    count = before.new_zeros(B + 1).scatter_add(0, batch.outcome_owner, before)[:B]
-    return Ranked(
-        totals, places, torch.where(found, at + 1, 0), torch.where(found, count + 1, 0)
-    )
+    earlier = torch.zeros_like(truth[:1]).expand(B + 1).scatter_add(0, of_reaction, before)[:B]
+    return Ranked(totals, places, torch.where(found, at + 1, 0), torch.where(found, earlier + 1, 0))
 
 
 def placed(scores: Tensor, owner: Tensor, ptr: Tensor) -> Tensor:

@@ -84,8 +84,7 @@ class _Noise:
     """Numbers in [0, 1), other ones for each batch, place in it and kind."""
 
     def __init__(self, ids: Tensor) -> None:
-        R, B = ids.shape
-        place = torch.arange(B, device=ids.device)
+        place = torch.arange(ids.shape[1], device=ids.device)
         mixed = (ids + 1) * STEP + (place + 1) * 0x2545F4914F6CDD1D
         mixed = (mixed ^ (mixed >> 29)) * STEP
         self.key = mixed.sum(1)[:, None, None]  # [R, 1, 1]

@@ -1,7 +1,7 @@
 """GLN's encoders: mean-field message passing over atoms and bonds, then a pooling.
 
-    b = W_n x + Σ W_e e of its bonds ,  h = relu(b) ,  three times h ← relu(W_c Σ_neighbours h + b)
-    rows = relu(W_o h)
+b = W_n x + Σ W_e e of its bonds ,  h = relu(b) ,  three times h ← relu(W_c Σ_neighbours h + b)
+rows = relu(W_o h)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Graph Logic Network (Dai et al., NeurIPS 2019) as a model that can be trained alone and stacked.
+"""The Graph Logic Network (Dai et al., NeurIPS 2019) as a model, trained alone or stacked.
 
     log p(R, T | O) = v₁(center(T), O) + v₂(T, O) + v₃(R, O) + const ,  v(c, O) = ⟨e(O), W e(c)⟩
 It learns by three softmaxes, each of the right one among some wrong ones: of centers, of templates
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import CheckpointError
 from gmpool.ops.add_bias import affine
+from gmpool.ops.row_ids import row_ids
 from gmpool.ops.segment import Segments, segment_gather, segment_max, segment_sum
 from gmpool.ops.sparse import Pattern, sddmm, spmm
 from gmpool.tasks.retrosynthesis.batch import ReactionBatch
@@ -149,7 +150,7 @@ class GLN(Trainable):
         choices = self.bilinear[1](batch.choices, asked[1], template)
         # A reactant set's vector is the sum over its molecules, and its score the sum of theirs.
         parts = self.bilinear[2](batch.reactants, asked[2], molecule)
-        outcomes = segment_sum(parts[:, None], _runs(batch.outcome_ptr, parts.shape[0]))[:, 0]
+        outcomes = segment_sum(parts[:, None], _runs(batch.outcome_ptr, parts.shape[0]))[:-1, 0]
         return Scores(matching, choices, outcomes, {"matching": sum(losses.values()), **more})
 
     def loss(self, batch: ReactionBatch, phase: Phase) -> Tensor:
@@ -184,10 +185,9 @@ class GLN(Trainable):
 
 
 def _runs(ptr: Tensor, count: int) -> Segments:
-    """Entries that lie one after the other. ptr [n+1]; entries beyond its end are in none."""
+    """So many entries that lie one after the other. ptr [n+1]"""
     place = torch.arange(count, device=ptr.device)
-    owner = torch.searchsorted(ptr[1:].contiguous(), place, right=True)
-    return Segments(owner.clamp(max=ptr.shape[0] - 2), place, ptr)
+    return Segments(row_ids(ptr, count), place, ptr)
 
 
 def _surprise(scores: Tensor, ptr: Tensor, real: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from gmpool.tasks.retrosynthesis.batch import Bounds
 from gmpool.tasks.retrosynthesis.drawn import NEGATIVES
 from gmpool.tasks.retrosynthesis.lists import CandidateLists
 
+_BATCHES = 256
 _ONE = 1 + NEGATIVES
 _TWO = 1 + 2 * NEGATIVES
 
@@ -22,20 +24,25 @@ _TWO = 1 + 2 * NEGATIVES
 class Needs:
     """Columns are the fields of Bounds after the first, rows the reactions, the last one none.
 
-    whole: with all candidates. drawn: with as many as are drawn at most. most: what no batch can
-    exceed, as each graph is there once; 0: no such bound.
+    whole: with all candidates. drawn: with as many as are drawn at most. shared: of centers,
+    templates and fragments, which many reactions have in common, who has which.
     """
 
     whole: Tensor  # [n+1, F]
     drawn: Tensor
-    most: Tensor  # [F]
+    shared: Sequence[Shared]
+
+    names = Bounds._fields[1:]
 
     def bounds(self, ids: Tensor, *, whole: bool) -> Bounds:
+        """What the batches ids [..., B] need."""
         table = self.whole if whole else self.drawn
         flat = ids.reshape(-1, ids.shape[-1])
-        found = torch.stack([table[part].sum(1).amax(0) for part in flat.split(4096)]).amax(0)
-        least = torch.where(self.most > 0, torch.minimum(found, self.most), found)
-        return Bounds(int(whole), *(least + 1).tolist())
+        most = torch.stack([table[part].sum(1).amax(0) for part in flat.split(4096)]).amax(0)
+        found = dict(zip(Bounds._fields[1:], most.tolist(), strict=True))
+        for each in self.shared:
+            found |= each.most(flat.numpy())
+        return Bounds(int(whole), **{name: number + 1 for name, number in found.items()})
 
     @classmethod
     def of(
@@ -57,13 +64,14 @@ class Needs:
         center_counts = of_center.counts
 
         of_template = _Owned(lists.template_ptr)
-        number = lists.templates.numpy()
+        number = template_number = lists.templates.numpy()
         fragment_counts = templates.fragment_ptr.diff().numpy()
         entries = of_template.sums(fragment_counts[number])
         widest = of_template.tops(fragment_counts[number])
         owner, at = _spread(templates.fragment_ptr.numpy(), number)
         of_fragment = _Owned(None, of_template.owner[owner], n)
-        fragment = of_fragment.distinct(templates.fragments.numpy()[at], sizes["f"])
+        fragment_number = templates.fragments.numpy()[at]
+        fragment = of_fragment.distinct(fragment_number, sizes["f"])
 
         of_outcome = _Owned(lists.outcome_ptr)
         outcome = lists.outcomes.numpy()
@@ -95,14 +103,44 @@ class Needs:
             np.minimum(molecule[:, 0], few * widest_outcome),
             *np.minimum(molecule[:, 1:], few[:, None] * tops).T, pairs,
         ]  # fmt: skip
-        bounded = {
-            "center_graphs": len(centers), "center_nodes": centers.num_nodes,
-            "center_edges": centers.num_edges, "templates": len(templates.center),
-            "fragment_entries": len(templates.fragments), "fragment_graphs": len(fragments),
-            "fragment_nodes": fragments.num_nodes, "fragment_edges": fragments.num_edges,
-        }  # fmt: skip
-        most = torch.tensor([bounded.get(name, 0) for name in Bounds._fields[1:]])
-        return cls(_table(whole), _table(drawn), most)
+        names = ("graphs", "nodes", "edges")
+        shared = [
+            Shared.of(n, of_center.owner, graph, _with_ones(sizes["c"]),
+                      [f"center_{name}" for name in names]),
+            Shared.of(n, of_fragment.owner, fragment_number, _with_ones(sizes["f"]),
+                      [f"fragment_{name}" for name in names]),
+            Shared.of(n, of_template.owner, template_number,
+                      np.stack([np.ones_like(fragment_counts), fragment_counts], axis=1),
+                      ["templates", "fragment_entries"]),
+        ]  # fmt: skip
+        return cls(_table(whole), _table(drawn), shared)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Which of some things each reaction has, a bit for each, and what each of them counts for."""
+
+    bits: np.ndarray  # uint8 [n+1, ⌈things / 8⌉]
+    counts: np.ndarray  # float32 [things, fields]
+    fields: Sequence[str]
+
+    @classmethod
+    def of(
+        cls, n: int, owner: np.ndarray, thing: np.ndarray, counts: np.ndarray, fields: Sequence[str]
+    ) -> Shared:
+        bits = np.zeros((n, -(-len(counts) // 8)), dtype=np.uint8)
+        flags = (128 >> (thing & 7)).astype(np.uint8)  # as np.unpackbits reads them
+        np.bitwise_or.at(bits, (owner, thing >> 3), flags)
+        return cls(bits, counts.astype(np.float32), fields)
+
+    def most(self, ids: np.ndarray) -> dict[str, int]:
+        """The most that a batch of ids [m, B] has, each thing once."""
+        top = np.zeros(len(self.fields))
+        for at in range(0, len(ids), _BATCHES):
+            any_has = np.bitwise_or.reduce(self.bits[ids[at : at + _BATCHES]], axis=1)
+            has = np.unpackbits(any_has, axis=1, count=len(self.counts))
+            top = np.maximum(top, (has @ self.counts).max(0))
+        return dict(zip(self.fields, map(int, top), strict=True))
 
 
 class _Owned:
@@ -137,6 +175,11 @@ def _sizes(graphs: PackedGraphs) -> np.ndarray:
     edges = graphs.row_ptr[graphs.node_ptr].diff()
     found = torch.stack([graphs.sizes, edges], dim=1).numpy()
     return np.concatenate([found, np.zeros((1, 2), dtype=found.dtype)])
+
+
+def _with_ones(sizes: np.ndarray) -> np.ndarray:
+    """[G+1, 2] -> [G+1, 3]: each is one graph."""
+    return np.concatenate([np.ones((len(sizes), 1), dtype=sizes.dtype), sizes], axis=1)
 
 
 def _each(sizes: np.ndarray, graphs: np.ndarray) -> np.ndarray:

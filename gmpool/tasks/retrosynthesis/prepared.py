@@ -48,8 +48,8 @@ ARRAYS = {
 }  # fmt: skip
 """The arrays of a file, flat, and their types.
 
-atoms: the distinct numbers of atoms (`features.py`); graphs name them by their place. neighbours: of
-each atom, counted within its graph.
+atoms: the distinct numbers of atoms (`features.py`); graphs name them by their place. neighbours:
+of each atom, counted within its graph.
 products: of each distinct product the centers that match, the templates that made something, with
 what each made, as numbers of its outcomes, and its outcomes as numbers of molecules.
 reactions: part 0 is for training, 1 for validation, 2 for test; truth is the outcome, or -1.

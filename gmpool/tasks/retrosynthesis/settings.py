@@ -68,4 +68,4 @@ def check_model(model: GLNConfig) -> None:
     )
     pooling_of(model.method)
     if pooling_of(model.other_pooling)(1, conv="gcn").state_dict():
-        raise UserError(f"other_pooling has no weights: mean, sum or max, got {model.other_pooling!r}")
+        raise UserError(f"other_pooling takes mean, sum or max, got {model.other_pooling!r}")
