@@ -14,28 +14,15 @@ import torch
 from torch import Tensor
 
 from gmpool.data import Split
-from gmpool.data.fixed_batch import Bounds as GraphBounds
-from gmpool.data.fixed_batch import FixedBatch, FixedBatches
+from gmpool.data.fixed_batch import FixedBatches
 from gmpool.data.packed import PackedGraphs
-from gmpool.tasks.retrosynthesis import assemble
 from gmpool.tasks.retrosynthesis.batch import Bounds, ReactionBatch
-from gmpool.tasks.retrosynthesis.drawn import NEGATIVES, Widest, draw
+from gmpool.tasks.retrosynthesis.drawn import NEGATIVES, Widest
 from gmpool.tasks.retrosynthesis.features import elements_of, feature_rows
-from gmpool.tasks.retrosynthesis.lists import CandidateLists, candidate_lists
+from gmpool.tasks.retrosynthesis.lists import CandidateLists, TemplateTable, candidate_lists
+from gmpool.tasks.retrosynthesis.maker import BatchMaker
 from gmpool.tasks.retrosynthesis.needs import Needs
 from gmpool.tasks.retrosynthesis.prepared import Prepared
-
-
-@dataclass(frozen=True, eq=False)
-class TemplateTable:
-    """What templates are made of, as numbers of graphs; the last one is none."""
-
-    center: Tensor  # [T+1]
-    fragment_ptr: Tensor  # [T+2]
-    fragments: Tensor
-
-    def to(self, device: str) -> TemplateTable:
-        return TemplateTable(*(t.to(device) for t in vars(self).values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +121,6 @@ class Reactions:
                         self.fragments, self.molecules)  # fmt: skip
 
     @cached_property
-    def _tables(self) -> tuple[FixedBatches, ...]:
-        tables = (self.molecules, self.centers, self.fragments)
-        return tuple(FixedBatches(t, plain=True, normalised=False, numbers=True) for t in tables)
-
-    @cached_property
     def widest(self) -> Widest:
         lists = self.lists
 
@@ -170,125 +152,17 @@ class Reactions:
 
     def make(self, ids: Tensor, bounds: Bounds) -> ReactionBatch:
         """ids [R, B] -> R batches"""
-        lists, whole = self.lists, bounds.whole > 0
-        R = ids.shape[0]
-        drawn = None if whole else draw(lists, ids, self.widest)
+        return self._maker.make(ids, bounds)
 
-        def entries(ptr: Tensor, slots: Tensor | None, counts: Tensor | None, bound: int) -> Any:
-            """(the ragged entries, the place of each in the flat list of ptr)"""
-            first = ptr[ids]
-            rows = assemble.ragged(ptr[ids + 1] - first if counts is None else counts, bound)
-            slot = rows.local
-            if slots is not None:
-                k = slots.shape[2]
-                at = (rows.owner * k + slot).clamp(max=slots[0].numel() - 1)
-                slot = slots.flatten(1).gather(1, at)
-            return rows, assemble.of_owner(first, rows.owner) + slot
-
-        matching, at = entries(
-            lists.center_ptr, *((drawn.centers, drawn.center_counts) if drawn else (None, None)),
-            bounds.center_entries,
-        )  # fmt: skip
-        none = self.centers.num_graphs
-        graph = self.center_graph[_taken(lists.centers, at, matching)]
-        graph = torch.where(matching.there, graph, none)
-        center_ids, col = assemble.distinct(graph, none, bounds.center_graphs)
-        match = assemble.pattern(matching, col, center_ids.shape[1] + 1)
-
-        choices, at = entries(
-            lists.template_ptr,
-            *((drawn.templates, drawn.template_counts) if drawn else (None, None)),
-            bounds.template_entries,
+    @cached_property
+    def _maker(self) -> BatchMaker:
+        tables = [
+            FixedBatches(table, plain=True, normalised=False, numbers=True)
+            for table in (self.centers, self.fragments, self.molecules)
+        ]
+        return BatchMaker(
+            self.lists, self.templates, self.center_graph, self.features, self.widest, *tables
         )
-        template_at = at
-        no_template = self.templates.center.shape[0] - 1
-        template = _taken(lists.templates, at, choices)
-        template = torch.where(choices.there, template, no_template)
-        template_ids, col = assemble.distinct(template, no_template, bounds.templates)
-        choose = assemble.pattern(choices, col, template_ids.shape[1])
-        template_center = torch.searchsorted(center_ids, self.templates.center[template_ids])
-
-        first = self.templates.fragment_ptr[template_ids]
-        contents = assemble.ragged(
-            self.templates.fragment_ptr[(template_ids + 1).clamp(max=no_template + 1)] - first,
-            bounds.fragment_entries,
-        )
-        at = assemble.of_owner(first, contents.owner) + contents.local
-        fragment = _taken(self.templates.fragments, at, contents)
-        fragment = torch.where(contents.there, fragment, self.fragments.num_graphs)
-        fragment_ids, col = assemble.distinct(
-            fragment, self.fragments.num_graphs, bounds.fragment_graphs
-        )
-        content = assemble.pattern(contents, col, fragment_ids.shape[1] + 1)
-
-        outcomes, at = entries(
-            lists.outcome_ptr,
-            *((drawn.outcomes, drawn.outcome_counts) if drawn else (None, None)),
-            bounds.outcomes,
-        )
-        outcome = _taken(lists.outcomes, at, outcomes)
-        begin = lists.molecule_ptr[outcome]
-        count = torch.where(outcomes.there, lists.molecule_ptr[outcome + 1] - begin, 0)
-        parts = assemble.ragged(count, bounds.molecule_entries)
-        at = assemble.of_owner(begin, parts.owner) + parts.local
-        molecule = _taken(lists.molecules, at, parts)
-        molecule = torch.where(parts.there, molecule, self.molecules.num_graphs)
-        molecule_ids, col = assemble.distinct(
-            molecule, self.molecules.num_graphs, bounds.molecule_graphs
-        )
-        B = ids.shape[1]
-        of_reaction = assemble.Ragged(
-            assemble.of_owner(outcomes.owner, parts.owner, B),
-            parts.local,
-            parts.ptr.gather(1, torch.cat([outcomes.ptr[:, :-1], outcomes.ptr[:, -1:] + 1], 1)),
-        )
-        reactants = assemble.pattern(of_reaction, col, molecule_ids.shape[1] + 1)
-
-        pairs, pair_at = entries(lists.pair_ptr, None, None, bounds.pairs if whole else 0)
-        pair_choice = _taken(lists.pair_template, pair_at, pairs)
-        pair_outcome = _taken(lists.pair_outcome, pair_at, pairs)
-        choice_match = _taken(lists.center_slot, template_at, choices)
-        truth = lists.truth[ids].long()
-        begin = outcomes.ptr[:, :B]
-        graphs = self._graphs(ids, center_ids, fragment_ids, molecule_ids, bounds)
-        return ReactionBatch(
-            self.features.expand(R, -1, -1),
-            (ids != self.empty).float(),
-            *graphs,
-            match,
-            choose,
-            content,
-            reactants,
-            template_center,
-            parts.ptr,
-            outcomes.ptr,
-            choice_match + assemble.of_owner(matching.ptr[:, :B], choices.owner),
-            _taken(lists.makes, template_at, choices).bool() & choices.there,
-            pair_choice + assemble.of_owner(choices.ptr[:, :B], pairs.owner),
-            pair_outcome + assemble.of_owner(begin, pairs.owner),
-            pairs.ptr,
-            torch.where(truth >= 0, begin + truth, -1),
-        )
-
-    def _graphs(
-        self, ids: Tensor, centers: Tensor, fragments: Tensor, molecules: Tensor, b: Bounds
-    ) -> tuple[FixedBatch, FixedBatch, FixedBatch, FixedBatch]:
-        """Of products, centers, fragments and molecules."""
-        by_molecule, by_center, by_fragment = self._tables
-        products = self.lists.product[ids].long()
-        return (
-            by_molecule.make(products, GraphBounds(b.product_nodes, b.product_edges, 0)),
-            by_center.make(centers, GraphBounds(b.center_nodes, b.center_edges, 0)),
-            by_fragment.make(fragments, GraphBounds(b.fragment_nodes, b.fragment_edges, 0)),
-            by_molecule.make(molecules, GraphBounds(b.molecule_nodes, b.molecule_edges, 0)),
-        )
-
-
-def _taken(values: Tensor, at: Tensor, rows: assemble.Ragged) -> Tensor:
-    """values [n] at these places; 0 for entries that are made up. int64"""
-    if not values.shape[0]:
-        return torch.zeros_like(at)
-    return torch.where(rows.there, values[at.clamp(max=values.shape[0] - 1)].long(), 0)
 
 
 def _graphs(prepared: Prepared, name: str, kind: np.ndarray) -> PackedGraphs:

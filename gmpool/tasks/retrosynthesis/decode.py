@@ -1,8 +1,8 @@
 """From scores to an order of outcomes: centers, then templates, then what they make.
 
 The best CENTERS centers by v₁; of their templates the best TEMPLATES that make something, by
-v₁ + v₂; all that these make, by v₁ + v₂ + v₃. Scores that differ by rounding alone count as equal, and then
-the template that was seen more often in training comes first.
+v₁ + v₂; all that these make, by v₁ + v₂ + v₃. Scores that differ by rounding alone count as equal:
+then the template that was seen more often in training comes first.
 """
 
 from __future__ import annotations

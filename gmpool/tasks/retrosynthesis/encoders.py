@@ -96,11 +96,12 @@ class Encoder(nn.Module):
 
     def forward(self, graphs: Graphs) -> tuple[Tensor, dict[str, Tensor]]:
         """(vectors [B, out_dim], the pooling's own losses)"""
-        b = affine(graphs.x, self.inputs.weight, self.inputs.bias)
-        h = b.relu()
+        weight, bias = self.inputs.weight, self.inputs.bias
+        h = affine(graphs.x, weight, bias, relu=True)
+        b = affine(graphs.x, weight, bias + self.messages.bias)  # for all rounds
         for _ in range(self.rounds):
             gathered = graphs.edges.plain.matmul(h)
-            h = (affine(gathered, self.messages.weight, self.messages.bias) + b).relu()
+            h = (gathered @ self.messages.weight.t() + b).relu()
         rows = affine(h, self.rows.weight, self.rows.bias, relu=True)
         vectors, losses = self.pooling(rows, graphs.edges, graphs.segments)
         return self.out(vectors), losses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -51,6 +52,18 @@ class CandidateLists:
     def learnable(self) -> Tensor:
         """Whether some template makes what is true. [n]"""
         return self.positive_ptr.diff()[:-1] > 0
+
+
+@dataclass(frozen=True, eq=False)
+class TemplateTable:
+    """What templates are made of, as numbers of graphs; the last one is none."""
+
+    center: Tensor  # [T+1]
+    fragment_ptr: Tensor  # [T+2]
+    fragments: Tensor
+
+    def to(self, device: str) -> TemplateTable:
+        return TemplateTable(*(t.to(device) for t in vars(self).values()))
 
 
 def offsets(counts: np.ndarray) -> np.ndarray:
@@ -163,7 +176,9 @@ def candidate_lists(prepared: Prepared, *, given: bool) -> CandidateLists:
     )
 
 
-def _allowed(library: TemplateLibrary, group: np.ndarray, *, given: bool):  # type: ignore[no-untyped-def]
+def _allowed(
+    library: TemplateLibrary, group: np.ndarray, *, given: bool
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Whether a reaction may take a template."""
     number = {name: at for at, name in enumerate(library.groups)}
     seen = np.zeros((len(number) + 1, len(library.templates)), dtype=bool)  # the last: no class

@@ -137,7 +137,7 @@ class GLN(Trainable):
         self.reactants = _other(F, config)
 
     def scores(self, batch: ReactionBatch) -> Scores:
-        features = batch.features.to(self.bilinear[0].weight.dtype)
+        features = batch.features.to(self.reactants.rows.weight.dtype)
         products, centers, fragments, molecules = (
             Graphs.of(each, features)
             for each in (batch.products, batch.centers, batch.fragments, batch.molecules)
@@ -155,15 +155,15 @@ class GLN(Trainable):
 
     def loss(self, batch: ReactionBatch, phase: Phase) -> Tensor:
         found = self.scores(batch)
-        total = sum(
+        surprise = [
             _surprise(scores, rows, batch.real)
             for scores, rows in (
                 (found.matching, batch.matching.rowptr),
                 (found.choices, batch.choices.rowptr),
                 (found.outcomes, batch.outcome_rows),
             )
-        )
-        return total + sum(found.losses.values())
+        ]
+        return torch.stack(surprise).sum() + sum(found.losses.values())
 
     def ranked(self, batch: ReactionBatch) -> Ranked:
         """Where the truth is, of reactions with all their candidates."""

@@ -31,6 +31,7 @@ class Needs:
     whole: Tensor  # [n+1, F]
     drawn: Tensor
     shared: Sequence[Shared]
+    chance: Chance
 
     names = Bounds._fields[1:]
 
@@ -42,6 +43,8 @@ class Needs:
         found = dict(zip(Bounds._fields[1:], most.tolist(), strict=True))
         for each in self.shared:
             found |= each.most(flat.numpy())
+        for name, number in {} if whole else self.chance.most(flat).items():
+            found[name] = min(found[name], number)
         return Bounds(int(whole), **{name: number + 1 for name, number in found.items()})
 
     @classmethod
@@ -113,7 +116,8 @@ class Needs:
                       np.stack([np.ones_like(fragment_counts), fragment_counts], axis=1),
                       ["templates", "fragment_entries"]),
         ]  # fmt: skip
-        return cls(_table(whole), _table(drawn), shared)
+        chance = Chance.of(of_outcome, of_molecule.owner, number, in_outcome, sizes["m"], few)
+        return cls(_table(whole), _table(drawn), shared, chance)
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,52 @@ class Shared:
             has = np.unpackbits(any_has, axis=1, count=len(self.counts))
             top = np.maximum(top, (has @ self.counts).max(0))
         return dict(zip(self.fields, map(int, top), strict=True))
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What the drawn outcomes of a reaction need: mean and variance of each of FIELDS, [n+1, 4].
+
+    A batch that needs DEVIATIONS more than the mean does not happen. If it did, it would have no
+    features but NaN: nothing would be learned from a part of it.
+    """
+
+    mean: Tensor
+    variance: Tensor
+
+    FIELDS = ("molecule_graphs", "molecule_nodes", "molecule_edges", "molecule_entries")
+    DEVIATIONS = 8.0
+
+    @classmethod
+    def of(
+        cls, outcomes: _Owned, owner: np.ndarray, molecule: np.ndarray, parts: np.ndarray,
+        sizes: np.ndarray, drawn: np.ndarray,
+    ) -> Chance:  # fmt: skip
+        """owner, molecule: of each molecule of each outcome. parts: molecules of each outcome.
+        drawn: outcomes that are drawn of each reaction."""
+        n = len(outcomes.counts)
+        key, times = np.unique(owner.astype(np.int64) * len(sizes) + molecule, return_counts=True)
+        of, graph = np.divmod(key, len(sizes))
+        share = drawn[of] / np.maximum(outcomes.counts[of], 1)
+        there = 1 - (1 - share) ** times  # without replacement it is there a little more often
+        there = np.where(share < 1, np.minimum(there * 1.02, 1.0), 1.0)
+        size = _with_ones(sizes)[graph]  # [k, 3]
+        mean = [np.bincount(of, there * size[:, j], minlength=n) for j in range(3)]
+        spread = there * (1 - there)
+        variance = [np.bincount(of, spread * size[:, j] ** 2.0, minlength=n) for j in range(3)]
+        each = drawn[outcomes.owner] / np.maximum(outcomes.counts[outcomes.owner], 1)
+        mean.append(np.bincount(outcomes.owner, each * parts, minlength=n))
+        spread = each * (1 - each) * parts.astype(np.float64) ** 2
+        variance.append(np.bincount(outcomes.owner, spread, minlength=n))
+        return cls(*(torch.from_numpy(np.stack(rows, axis=1)) for rows in (mean, variance)))
+
+    def most(self, ids: Tensor) -> dict[str, int]:
+        """ids [m, B]"""
+        found = []
+        for part in ids.split(4096):
+            need = self.mean[part].sum(1) + self.DEVIATIONS * self.variance[part].sum(1).sqrt()
+            found.append(need.amax(0))
+        return dict(zip(self.FIELDS, torch.stack(found).amax(0).ceil().int().tolist(), strict=True))
 
 
 class _Owned:

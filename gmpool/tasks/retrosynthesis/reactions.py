@@ -147,11 +147,11 @@ def reaction_table(
         )
     if not reactions:
         raise DataError(f"{table.path}: no row is a reaction that can be used")
-    at = table.find_split(split_column)
-    if at is None:
+    column = table.find_split(split_column)
+    if column is None:
         split = random_split(len(reactions))
     else:
-        words = [table.rows[row][at] for row in kept]
+        words = [table.rows[row][column] for row in kept]
         lines = [table.lines[row] for row in kept]
         split = from_column(words, where=table.path, lines=lines)
     if not len(split.train):

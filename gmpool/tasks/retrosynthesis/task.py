@@ -5,12 +5,11 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from gmpool.config import TrainConfig
 from gmpool.data import Card, Split
 from gmpool.data.sources.find_file import find, folders
 from gmpool.errors import DataError, UserError, unknown
@@ -48,7 +47,7 @@ class Retrosynthesis(Task):
     """Learn which reactants a product can be made from."""
 
     name = family = "retrosynthesis"
-    verb = "retro train"
+    verb: ClassVar[str | None] = "retro train"
     help = "Learn from reactions what a product can be made of: GLN with any pooling."
     default_method = "gmpool"
     flags = (
@@ -168,7 +167,7 @@ class Frequency(Retrosynthesis):
 
     def settings(
         self, card: Card, method: str, options: Mapping[str, Any]
-    ) -> tuple[GLNConfig, TrainConfig]:
+    ) -> tuple[GLNConfig, GLNTrainConfig]:
         for key in options:
             raise UserError(f"{method} learns nothing and takes no options, got {key}")
         return GLNConfig(method=method), GLNTrainConfig()
