@@ -63,8 +63,9 @@ def distinct(values: Tensor, none: int, bound: int) -> tuple[Tensor, Tensor]:
 
 def pattern(rows: Ragged, col: Tensor, width: int) -> Pattern:
     """The matrix with an entry for each of the ragged ones, in these columns of `width`. Those that
-    are made up are in a row of their own."""
+    are made up are in a row of their own, and in all columns in turn: none is longer for them."""
     n = col.shape[1]
+    col = torch.where(rows.there, col, numbers(n, col) % width)
     ordered, order = col.sort(dim=1, stable=True)
     t_rowptr = torch.searchsorted(ordered, numbers(width + 1, col))
     from_t = torch.zeros_like(order).scatter(1, order, numbers(n, col))

@@ -28,6 +28,8 @@ PATTERN = HYDROGENS - 1
 """Hydrogens of an atom of a pattern, which has none of its own."""
 NOT_ASKED = 15
 """What a pattern says of hydrogens or degree where it says nothing."""
+WIDTHS = 8
+"""Rows are a multiple of so many wide, filled up with zeros: a GPU reads such ones fast."""
 _VALENCE_OF_PATTERN = 0
 _NO_CHARGE = 7
 
@@ -147,7 +149,8 @@ def feature_rows(atoms: np.ndarray, elements: Sequence[int], *, queries: bool) -
             _one_hot(unpacked(atoms, "asked_hydrogens"), NOT_ASKED + 1),
             _one_hot(unpacked(atoms, "asked_degree"), NOT_ASKED + 1),
         ]
-    return np.concatenate(columns, axis=1).astype(np.float32)
+    rows = np.concatenate(columns, axis=1).astype(np.float32)
+    return np.pad(rows, [(0, 0), (0, -rows.shape[1] % WIDTHS)])
 
 
 def _one_hot(values: np.ndarray, count: int) -> np.ndarray:
