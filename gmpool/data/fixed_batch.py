@@ -135,6 +135,11 @@ class FixedBatches:
         nodes, edges = (counts[ids].sum(-1) for counts in self._host_sizes)
         return Bounds(int(nodes.max()) + 1, int(edges.max()), int((nodes + edges).max()))
 
+    def fit(self, ids: Tensor, bounds: Bounds) -> Tensor:
+        """Whether the batches ids [R, B] are within the bounds; edges as they are. [R]"""
+        edges = self._entries(self.graphs.rows)[0][ids].sum(1)
+        return (self.sizes[ids].sum(1) < bounds.nodes) & (edges <= bounds.edges)
+
     def make(self, ids: Tensor, bounds: Bounds) -> FixedBatch:
         """ids [R, B] of graphs, `empty` where there is none -> R batches"""
         R, B = ids.shape

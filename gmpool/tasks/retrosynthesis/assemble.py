@@ -12,7 +12,7 @@ from gmpool.ops.sparse import Pattern
 
 
 class Ragged(NamedTuple):
-    """n entries of m owners, those of an owner one after the other.
+    """n entries of m owners, those of an owner one after the other; as many as there is room for.
 
     owner: m for entries that are made up. local: which of its owner's it is. ptr: where those of
     each owner begin, and then those that are made up.
@@ -25,6 +25,11 @@ class Ragged(NamedTuple):
     @property
     def there(self) -> Tensor:
         return self.owner < self.ptr.shape[1] - 2
+
+    @property
+    def fits(self) -> Tensor:
+        """Whether there was room for all. [R]"""
+        return self.ptr[:, -2] <= self.owner.shape[1]
 
 
 def ragged(counts: Tensor, bound: int) -> Ragged:
@@ -49,16 +54,26 @@ def of_owner(values: Tensor, owner: Tensor, default: int = 0) -> Tensor:
     return torch.cat([values, more], dim=1).gather(1, owner)
 
 
-def distinct(values: Tensor, none: int, bound: int) -> tuple[Tensor, Tensor]:
-    """(the distinct numbers among values [R, n], sorted, then `none`, which is larger than all of
-    them, [R, bound + 1]; the place of each value among them [R, n])"""
+class Distinct(NamedTuple):
+    """listed: the distinct numbers, sorted, then that of none. place: of each value among them.
+    fits: whether there was room for all."""
+
+    listed: Tensor  # [R, bound + 1]
+    place: Tensor  # [R, n]
+    fits: Tensor  # [R]
+
+
+def distinct(values: Tensor, none: int, bound: int) -> Distinct:
+    """Of values [R, n]. none: a number larger than all others."""
     R = values.shape[0]
     ordered, order = values.sort(dim=1)
     first = torch.ones_like(ordered)
     first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    place = (first.cumsum(1) - 1).clamp(max=bound)
+    place = first.cumsum(1) - 1
+    fits = (place < bound) | (ordered == none)
+    place = place.clamp(max=bound)
     listed = values.new_full((R, bound + 1), none).scatter(1, place, ordered)
-    return listed, torch.zeros_like(place).scatter(1, order, place)
+    return Distinct(listed, torch.zeros_like(place).scatter(1, order, place), fits.all(1))
 
 
 def pattern(rows: Ragged, col: Tensor, width: int) -> Pattern:

@@ -97,7 +97,7 @@ def center_of(template: str) -> str:
 def pattern_text(smarts: str) -> str:
     """A SMARTS without numbers of atoms, as RDKit writes it."""
     chem = rdkit()
-    pattern = chem.MolFromSmarts(smarts.strip("()") if _wrapped(smarts) else smarts)
+    pattern = chem.MolFromSmarts(smarts[1:-1] if _wrapped(smarts) else smarts)
     if pattern is None:
         raise BadReaction(f"RDKit cannot read the pattern {shortened(smarts)!r}")
     for atom in pattern.GetAtoms():

@@ -7,7 +7,7 @@ then the template that was seen more often in training comes first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,13 +15,19 @@ from torch import Tensor
 from gmpool.ops.row_ids import row_ids
 from gmpool.tasks.retrosynthesis.batch import ReactionBatch
 
-if TYPE_CHECKING:
-    from gmpool.tasks.retrosynthesis.model import Scores
-
 CENTERS = TEMPLATES = 50
 FINE = 1e4
 """Scores are compared to so many parts of 1."""
 _NEVER = -torch.inf
+
+
+class Scores(NamedTuple):
+    """v₁, v₂ and v₃ of each entry; losses: of the poolings."""
+
+    matching: Tensor  # [n]
+    choices: Tensor
+    outcomes: Tensor
+    losses: dict[str, Tensor]
 
 
 class Ranked(NamedTuple):

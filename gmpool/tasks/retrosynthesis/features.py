@@ -96,12 +96,12 @@ def _asked(atom: Any) -> dict[str, int]:
     says one thing: the lines of RDKit's description that are no alternatives."""
     found: dict[str, int] = {}
     text = atom.DescribeQuery()
-    if "Or" in text or "not" in text.lower():
+    if "Or" in text:
         return found
     names = {"AtomHCount": "H", "AtomExplicitDegree": "D", "AtomFormalCharge": "+"}
     for line in text.splitlines():
         words = line.split()
-        if len(words) >= 2 and words[0] in names:
+        if len(words) >= 3 and words[0] in names and words[2] == "=":  # !H0 says != there
             found[names[words[0]]] = int(words[1])
     return found
 

@@ -15,7 +15,14 @@ from torch import Tensor
 from gmpool.data.fixed_batch import Bounds as GraphBounds
 from gmpool.data.fixed_batch import FixedBatches
 from gmpool.ops.sparse import Pattern
-from gmpool.tasks.retrosynthesis.assemble import Ragged, distinct, of_owner, pattern, ragged
+from gmpool.tasks.retrosynthesis.assemble import (
+    Distinct,
+    Ragged,
+    distinct,
+    of_owner,
+    pattern,
+    ragged,
+)
 from gmpool.tasks.retrosynthesis.batch import Bounds, ReactionBatch
 from gmpool.tasks.retrosynthesis.drawn import Widest, draw
 from gmpool.tasks.retrosynthesis.lists import CandidateLists, TemplateTable
@@ -60,30 +67,37 @@ class BatchMaker:
                             drawn and (drawn.outcomes, drawn.outcome_counts))  # fmt: skip
         pairs = _entries(lists.pair_ptr, ids, bounds.pairs if whole else 0, None)
 
-        center_ids, match = self._matching(matching, bounds)
-        template_ids, choose = self._choices(choices, bounds)
-        fragment_ids, contents = self._contents(template_ids, bounds)
-        molecule_ids, reactants, parts = self._reactants(outcomes, bounds, B)
-        template_center = torch.searchsorted(center_ids, self.templates.center[template_ids])
+        center, match = self._matching(matching, bounds)
+        template, choose = self._choices(choices, bounds)
+        fragment, content, contents = self._contents(template.listed, bounds)
+        molecule, reactants, parts = self._reactants(outcomes, bounds, B)
 
+        fits = [each.fits for each in (matching.rows, choices.rows, outcomes.rows, content, parts)]
+        fits += [each.fits for each in (center, template, fragment, molecule)]
+        graphs = {}
+        for name, table, numbers in (
+            ("product", self.molecules, lists.product[ids].long()),
+            ("center", self.centers, center.listed),
+            ("fragment", self.fragments, fragment.listed),
+            ("molecule", self.molecules, molecule.listed),
+        ):
+            room = getattr(bounds, f"{name}_nodes"), getattr(bounds, f"{name}_edges")
+            graphs[f"{name}s"] = table.make(numbers, GraphBounds(*room, 0))
+            fits.append(table.fit(numbers, GraphBounds(*room, 0)))
+        all_fit = torch.stack(fits).all(0)[:, None, None]
         truth, first = lists.truth[ids].long(), outcomes.rows.ptr[:, :B]
-        # A batch that does not fit, which does not happen, is not learned from in part.
-        nodes = self.molecules.sizes[molecule_ids].sum(1)
-        fits = (nodes < bounds.molecule_nodes) & (parts.ptr[:, -2] <= bounds.molecule_entries)
-        by, b = GraphBounds, bounds
-        products = lists.product[ids].long()
         return ReactionBatch(
-            features=torch.where(fits[:, None, None], self.features, torch.nan),
+            # A batch that does not fit, which does not happen, is not learned from in part.
+            features=torch.where(all_fit, self.features, torch.nan),
             real=(ids < lists.product.shape[0] - 1).float(),
-            products=self.molecules.make(products, by(b.product_nodes, b.product_edges, 0)),
-            centers=self.centers.make(center_ids, by(b.center_nodes, b.center_edges, 0)),
-            fragments=self.fragments.make(fragment_ids, by(b.fragment_nodes, b.fragment_edges, 0)),
-            molecules=self.molecules.make(molecule_ids, by(b.molecule_nodes, b.molecule_edges, 0)),
+            **graphs,
             matching=match,
             choices=choose,
             contents=contents,
             reactants=reactants,
-            template_center=template_center,
+            template_center=torch.searchsorted(
+                center.listed, self.templates.center[template.listed]
+            ),
             outcome_ptr=parts.ptr,
             outcome_rows=outcomes.rows.ptr,
             choice_match=choices.taken(lists.center_slot) + _first_of(matching, choices, B),
@@ -94,34 +108,34 @@ class BatchMaker:
             truth=torch.where(truth >= 0, first + truth, -1),
         )
 
-    def _matching(self, entries: _Entries, bounds: Bounds) -> tuple[Tensor, Pattern]:
+    def _matching(self, entries: _Entries, bounds: Bounds) -> tuple[Distinct, Pattern]:
         """(the distinct graphs of centers, reactions × centers)"""
         none = self.centers.empty
         graph = self.center_graph[entries.taken(self.lists.centers)]
         graph = torch.where(entries.rows.there, graph, none)
-        ids, col = distinct(graph, none, bounds.center_graphs)
-        return ids, pattern(entries.rows, col, ids.shape[1] + 1)
+        found = distinct(graph, none, bounds.center_graphs)
+        return found, pattern(entries.rows, found.place, found.listed.shape[1] + 1)
 
-    def _choices(self, entries: _Entries, bounds: Bounds) -> tuple[Tensor, Pattern]:
+    def _choices(self, entries: _Entries, bounds: Bounds) -> tuple[Distinct, Pattern]:
         """(the distinct templates, reactions × templates)"""
         none = self.templates.center.shape[0] - 1
-        ids, col = distinct(entries.taken(self.lists.templates, none), none, bounds.templates)
-        return ids, pattern(entries.rows, col, ids.shape[1])
+        found = distinct(entries.taken(self.lists.templates, none), none, bounds.templates)
+        return found, pattern(entries.rows, found.place, found.listed.shape[1])
 
-    def _contents(self, template_ids: Tensor, bounds: Bounds) -> tuple[Tensor, Pattern]:
-        """(the distinct graphs of fragments, templates × fragments)"""
+    def _contents(self, template_ids: Tensor, bounds: Bounds) -> tuple[Distinct, Ragged, Pattern]:
+        """(the distinct graphs of fragments, those of each template, templates × fragments)"""
         ptr, none = self.templates.fragment_ptr, self.fragments.empty
         first = ptr[template_ids]
         last = ptr.shape[0] - 1
         rows = ragged(ptr[(template_ids + 1).clamp(max=last)] - first, bounds.fragment_entries)
         entries = _Entries(rows, of_owner(first, rows.owner) + rows.local)
         fragment = entries.taken(self.templates.fragments, none)
-        ids, col = distinct(fragment, none, bounds.fragment_graphs)
-        return ids, pattern(rows, col, ids.shape[1] + 1)
+        found = distinct(fragment, none, bounds.fragment_graphs)
+        return found, rows, pattern(rows, found.place, found.listed.shape[1] + 1)
 
     def _reactants(
         self, outcomes: _Entries, bounds: Bounds, B: int
-    ) -> tuple[Tensor, Pattern, Ragged]:
+    ) -> tuple[Distinct, Pattern, Ragged]:
         """(the distinct molecules, reactions × molecules, the molecules of each outcome)"""
         lists, none = self.lists, self.molecules.empty
         outcome = outcomes.taken(lists.outcomes)
@@ -129,12 +143,12 @@ class BatchMaker:
         count = torch.where(outcomes.rows.there, lists.molecule_ptr[outcome + 1] - first, 0)
         parts = ragged(count, bounds.molecule_entries)
         entries = _Entries(parts, of_owner(first, parts.owner) + parts.local)
-        ids, col = distinct(entries.taken(lists.molecules, none), none, bounds.molecule_graphs)
+        found = distinct(entries.taken(lists.molecules, none), none, bounds.molecule_graphs)
         begin = torch.cat([outcomes.rows.ptr[:, :-1], outcomes.rows.ptr[:, -1:] + 1], dim=1)
         of_reaction = Ragged(
             of_owner(outcomes.rows.owner, parts.owner, B), parts.local, parts.ptr.gather(1, begin)
         )
-        return ids, pattern(of_reaction, col, ids.shape[1] + 1), parts
+        return found, pattern(of_reaction, found.place, found.listed.shape[1] + 1), parts
 
 
 def _entries(ptr: Tensor, ids: Tensor, bound: int, drawn: tuple[Tensor, Tensor] | None) -> _Entries:

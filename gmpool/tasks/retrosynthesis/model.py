@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ from gmpool.ops.row_ids import row_ids
 from gmpool.ops.segment import Segments, segment_gather, segment_max, segment_sum
 from gmpool.ops.sparse import Pattern, sddmm, spmm
 from gmpool.tasks.retrosynthesis.batch import ReactionBatch
-from gmpool.tasks.retrosynthesis.decode import Ranked, ranks
+from gmpool.tasks.retrosynthesis.decode import Ranked, Scores, ranks
 from gmpool.tasks.retrosynthesis.encoders import Encoder, Graphs
 from gmpool.tasks.retrosynthesis.settings import GLNConfig
 from gmpool.tasks.trainable import Phase, Rows, Trainable
@@ -57,15 +57,6 @@ class Shape:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"the model's shape cannot be read ({error!r})") from error
-
-
-class Scores(NamedTuple):
-    """v₁, v₂ and v₃ of each entry; losses: of the poolings."""
-
-    matching: Tensor  # [n]
-    choices: Tensor
-    outcomes: Tensor
-    losses: dict[str, Tensor]
 
 
 class Bilinear(nn.Module):

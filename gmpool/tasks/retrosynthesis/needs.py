@@ -15,6 +15,9 @@ from gmpool.tasks.retrosynthesis.batch import Bounds
 from gmpool.tasks.retrosynthesis.drawn import NEGATIVES
 from gmpool.tasks.retrosynthesis.lists import CandidateLists
 
+DEVIATIONS = 8.0
+LOOKED_AT = 2048
+"""Batches that are looked at one by one."""
 _BATCHES = 256
 _ONE = 1 + NEGATIVES
 _TWO = 1 + 2 * NEGATIVES
@@ -23,6 +26,10 @@ _TWO = 1 + 2 * NEGATIVES
 @dataclass(frozen=True)
 class Needs:
     """Columns are the fields of Bounds after the first, rows the reactions, the last one none.
+
+    What can be summed up is counted for every batch. Of the rest, many batches are as large as some
+    of them say, and DEVIATIONS more: a larger one does not happen. If it did, it would have no
+    features but NaN (`maker.py`): nothing is learned from a part of it.
 
     whole: with all candidates. drawn: with as many as are drawn at most. shared: of centers,
     templates and fragments, which many reactions have in common, who has which.
@@ -41,8 +48,9 @@ class Needs:
         flat = ids.reshape(-1, ids.shape[-1])
         most = torch.stack([table[part].sum(1).amax(0) for part in flat.split(4096)]).amax(0)
         found = dict(zip(Bounds._fields[1:], most.tolist(), strict=True))
+        some = flat[:: -(-len(flat) // LOOKED_AT)].numpy()
         for each in self.shared:
-            found |= each.most(flat.numpy())
+            found |= each.most(some, all_of_them=len(some) == len(flat))
         for name, number in {} if whole else self.chance.most(flat).items():
             found[name] = min(found[name], number)
         return Bounds(int(whole), **{name: number + 1 for name, number in found.items()})
@@ -137,29 +145,29 @@ class Shared:
         np.bitwise_or.at(bits, (owner, thing >> 3), flags)
         return cls(bits, counts.astype(np.float32), fields)
 
-    def most(self, ids: np.ndarray) -> dict[str, int]:
-        """The most that a batch of ids [m, B] has, each thing once."""
-        top = np.zeros(len(self.fields))
+    def most(self, ids: np.ndarray, *, all_of_them: bool) -> dict[str, int]:
+        """The most that a batch has, each thing once. ids [m, B]: all batches, or some."""
+        found = []
         for at in range(0, len(ids), _BATCHES):
             any_has = np.bitwise_or.reduce(self.bits[ids[at : at + _BATCHES]], axis=1)
             has = np.unpackbits(any_has, axis=1, count=len(self.counts))
-            top = np.maximum(top, (has @ self.counts).max(0))
-        return dict(zip(self.fields, map(int, top), strict=True))
+            found.append(has @ self.counts)
+        each = np.concatenate(found)  # [m, fields]
+        top = each.max(0)
+        if not all_of_them:
+            far = each.mean(0) + DEVIATIONS * each.std(0)
+            top = np.minimum(np.maximum(top, far), self.counts.sum(0))
+        return dict(zip(self.fields, np.ceil(top).astype(int).tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class Chance:
-    """What the drawn outcomes of a reaction need: mean and variance of each of FIELDS, [n+1, 4].
-
-    A batch that needs DEVIATIONS more than the mean does not happen. If it did, it would have no
-    features but NaN: nothing would be learned from a part of it.
-    """
+    """What the drawn outcomes of a reaction need: mean and variance of each of FIELDS, [n+1, 4]."""
 
     mean: Tensor
     variance: Tensor
 
     FIELDS = ("molecule_graphs", "molecule_nodes", "molecule_edges", "molecule_entries")
-    DEVIATIONS = 8.0
 
     @classmethod
     def of(
@@ -188,7 +196,7 @@ class Chance:
         """ids [m, B]"""
         found = []
         for part in ids.split(4096):
-            need = self.mean[part].sum(1) + self.DEVIATIONS * self.variance[part].sum(1).sqrt()
+            need = self.mean[part].sum(1) + DEVIATIONS * self.variance[part].sum(1).sqrt()
             found.append(need.amax(0))
         return dict(zip(self.FIELDS, torch.stack(found).amax(0).ceil().int().tolist(), strict=True))
 
