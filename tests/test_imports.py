@@ -47,7 +47,9 @@ MAY_IMPORT = {
     "__main__": {""},
     "": {"data", "graph", "pool", "engine"},
 }
-OPTIONAL = {"rdkit", "grakel", "networkx", "pyarrow", "ray"}
+OPTIONAL = {
+    "rdkit", "rdchiral", "loguru", "syntheseus", "grakel", "networkx", "pyarrow", "ray"
+}  # fmt: skip
 # Always there; for a few functions.
 SLOW = {"sklearn", "scipy", "torch_geometric", "safetensors", "pooch", "requests"}
 
@@ -203,7 +205,7 @@ import sys
 
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"rdkit", "grakel", "networkx", "pyarrow", "ray"}:
+        if name.split(".")[0] in {"rdkit", "rdchiral", "loguru", "grakel", "networkx", "pyarrow", "ray"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Blocker())

@@ -137,4 +137,5 @@ def test_every_task_with_a_verb_has_a_command(gmpool_cli: Cli) -> None:
             inner = gmpool_cli(group, "--help").out
             assert verb in inner
             assert "sample" in inner
-    assert {task.verb for task in ours} == {None, "train", "reconstruct", "generate train"}
+    verbs = {None, "train", "reconstruct", "generate train", "retro train"}
+    assert {task.verb for task in ours} == verbs
