@@ -205,7 +205,9 @@ import sys
 
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"rdkit", "rdchiral", "loguru", "grakel", "networkx", "pyarrow", "ray"}:
+        if name.split(".")[0] in {
+            "rdkit", "rdchiral", "loguru", "grakel", "networkx", "pyarrow", "ray"
+        }:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Blocker())
