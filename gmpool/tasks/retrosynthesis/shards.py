@@ -35,9 +35,16 @@ _PRESET = 6  # of xz
 class Shards:
     """The candidates of these products, in order; each product once."""
 
-    def __init__(self, folder: Path, library: TemplateLibrary, products: Sequence[str]) -> None:
-        self.folder, self.library, self.products = folder, library, products
-        self.count = -(-len(products) // SHARD)
+    def __init__(
+        self,
+        folder: Path,
+        library: TemplateLibrary,
+        products: Sequence[str],
+        *,
+        size: int = SHARD,
+    ) -> None:
+        self.folder, self.library, self.products, self.size = folder, library, products, size
+        self.count = -(-len(products) // size)
         self._begin()
 
     def _begin(self) -> None:
@@ -46,7 +53,7 @@ class Shards:
             "version": VERSION,
             "templates": self.library.digest,
             "products": hashlib.sha256("\n".join(self.products).encode()).hexdigest(),
-            "shard": SHARD,
+            "shard": self.size,
         }
         path = self.folder / "plan.json"
         if not path.exists():
@@ -66,7 +73,7 @@ class Shards:
         return self.folder / f"{shard:05d}.jsonl.xz"
 
     def part(self, shard: int) -> Sequence[str]:
-        return self.products[shard * SHARD : (shard + 1) * SHARD]
+        return self.products[shard * self.size : (shard + 1) * self.size]
 
     @property
     def left(self) -> list[int]:
@@ -78,10 +85,13 @@ class Shards:
         workers: int = 1,
         seconds: float = SECONDS,
         done: Callable[[int], None] = lambda products: None,
+        *,
+        own_process: bool = False,
     ) -> None:
-        """Find what is left. done: is told how many products more are done."""
+        """Find what is left. done: is told how many products more are done. own_process: let one
+        worker too be a process of its own."""
         left = self.left
-        if workers == 1 or len(left) < 2:
+        if (workers == 1 or len(left) < 2) and not own_process:
             find = Finder(self.library)
             for shard in left:
                 self._write(shard, _lines(find, self.part(shard), seconds))
