@@ -184,8 +184,8 @@ class _Template:
         from rdkit.Chem import rdChemReactions
 
         product, reactants = template.split(">>")
-        if "." in product and not _wrapped(product):
-            product = f"({product})"  # both parts in the one product
+        if _wrapped(product):  # both parts in the one product, which rdchiral says by itself
+            product = product[1:-1]
         self.text, self._known = f"{product}>>{reactants}", None
         self.plain = None
         if "." not in product and not any(mark in template for mark in "@/\\"):
