@@ -4,6 +4,7 @@ import inspect
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +14,8 @@ import torch
 from gmpool.data import Card, Split
 from gmpool.data.sources.find_file import find, folders
 from gmpool.errors import DataError, UserError, unknown
+from gmpool.record import Row
+from gmpool.report.grid import Grid
 from gmpool.report.metrics import METRICS, Metric
 from gmpool.tasks.graph_task import declared_types
 from gmpool.tasks.retrosynthesis.data import Reactions
@@ -20,6 +23,7 @@ from gmpool.tasks.retrosynthesis.encoders import POOLINGS, pooling_of, pooling_o
 from gmpool.tasks.retrosynthesis.features import elements_of
 from gmpool.tasks.retrosynthesis.frequency import frequency_ranks
 from gmpool.tasks.retrosynthesis.model import GLN, Shape
+from gmpool.tasks.retrosynthesis.plots import pictures
 from gmpool.tasks.retrosynthesis.prepared import ENDING, Prepared
 from gmpool.tasks.retrosynthesis.reactions import NAMED
 from gmpool.tasks.retrosynthesis.settings import (
@@ -28,9 +32,10 @@ from gmpool.tasks.retrosynthesis.settings import (
     check_model,
     gln_settings,
 )
+from gmpool.tasks.retrosynthesis.table import grids, summary
 from gmpool.tasks.retrosynthesis.top_k import DECODINGS, MERGED, PUBLISHED, rank_scores, top_k
 from gmpool.tasks.saved_settings import read_settings
-from gmpool.tasks.task import TASKS, Fitted, Flag, Task
+from gmpool.tasks.task import TASKS, Asked, Fitted, Flag, Task
 from gmpool.tasks.trainable import Rows
 
 METRICS.register("top-1")(Metric("%", higher=True))
@@ -133,6 +138,14 @@ class Retrosynthesis(Task):
 
     def fixed_batches(self, dataset: Reactions, model: Any) -> Reactions:
         return dataset
+
+    def grids(self, asked: Asked) -> list[Grid]:
+        made = grids(asked.cells, asked.title)
+        made[-1] = replace(made[-1], pictures=pictures(asked.cells))
+        return made
+
+    def summary(self, rows: Sequence[Row]) -> list[Grid]:
+        return summary(rows)
 
 
 def shape_of(dataset: Reactions) -> Shape:
