@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from gmpool.data import Split
-from gmpool.data.fixed_batch import FixedBatches
 from gmpool.data.packed import PackedGraphs
 from gmpool.tasks.retrosynthesis.batch import Bounds, ReactionBatch
 from gmpool.tasks.retrosynthesis.drawn import NEGATIVES, Widest
 from gmpool.tasks.retrosynthesis.features import elements_of, feature_rows
+from gmpool.tasks.retrosynthesis.graph_table import batches_of, graph_table
 from gmpool.tasks.retrosynthesis.lists import CandidateLists, TemplateTable, candidate_lists
 from gmpool.tasks.retrosynthesis.maker import BatchMaker
 from gmpool.tasks.retrosynthesis.needs import Needs
@@ -156,10 +156,7 @@ class Reactions:
 
     @cached_property
     def _maker(self) -> BatchMaker:
-        tables = [
-            FixedBatches(table, plain=True, normalised=False, numbers=True)
-            for table in (self.centers, self.fragments, self.molecules)
-        ]
+        tables = map(batches_of, (self.centers, self.fragments, self.molecules))
         return BatchMaker(
             self.lists, self.templates, self.center_graph, self.features, self.widest, *tables
         )
@@ -167,22 +164,9 @@ class Reactions:
 
 def _graphs(prepared: Prepared, name: str, kind: np.ndarray) -> PackedGraphs:
     """One of the tables, its atoms by their kinds."""
-    a = prepared.arrays
-    small = np.uint8 if len(kind) < 2**8 else np.int16
-
-    def ptr(counts: np.ndarray) -> Tensor:
-        found = np.zeros(len(counts) + 1, dtype=np.int64)
-        np.cumsum(counts, out=found[1:])
-        return torch.from_numpy(found)
-
-    return PackedGraphs(
-        name=f"{prepared.name}: {name}",
-        node_ptr=ptr(a[f"{name}.sizes"]),
-        row_ptr=ptr(a[f"{name}.degrees"]),
-        col=torch.from_numpy(a[f"{name}.neighbours"].copy()),
-        node_cat=torch.from_numpy(kind.astype(small)[a[f"{name}.atoms"]][:, None]),
-        cat_sizes=(len(kind),),
-    )
+    parts = ("sizes", "atoms", "degrees", "neighbours")
+    arrays = (prepared.arrays[f"{name}.{part}"] for part in parts)
+    return graph_table(f"{prepared.name}: {name}", kind, *arrays)
 
 
 def _each_once(graphs: PackedGraphs) -> tuple[PackedGraphs, Tensor]:

@@ -91,11 +91,18 @@ class Templates(nn.Module):
     ) -> tuple[Tensor, dict[str, Tensor]]:
         center, losses = self.center(centers)
         fragment, more = self.fragment(fragments)
-        of_center, of_fragment = self.first.weight.chunk(2, dim=1)
-        summed = spmm(batch.contents, fragment.relu() @ of_fragment.t())[:-1]  # [T, D]
-        own = affine(center, of_center, self.first.bias).index_select(0, batch.template_center)
-        vectors = affine((own + summed).relu(), self.second.weight, self.second.bias)
+        vectors = self.joined(center, fragment, batch.contents, batch.template_center)
         return vectors, {"center": sum(losses.values()), "fragment": sum(more.values())}
+
+    def joined(
+        self, center: Tensor, fragment: Tensor, contents: Pattern, center_of: Tensor
+    ) -> Tensor:
+        """Vectors of templates, of those of centers and fragments. contents: templates × fragments,
+        and a last row that is left out. center_of: of each template. [T, D]"""
+        of_center, of_fragment = self.first.weight.chunk(2, dim=1)
+        summed = spmm(contents, fragment.relu() @ of_fragment.t())[:-1]
+        own = affine(center, of_center, self.first.bias).index_select(0, center_of)
+        return affine((own + summed).relu(), self.second.weight, self.second.bias)
 
 
 def _exchanged(features: int, config: GLNConfig) -> Encoder:
