@@ -141,8 +141,8 @@ def test_another_version_is_said(saved: Path, monkeypatch: pytest.MonkeyPatch) -
     [
         ({"digest": "0" * 64}, "is damaged: its content is not what its header says"),
         ({"lengths": {}}, "is damaged"),
-        ({"lengths": {name: 0 for name in ARRAYS}}, "more numbers than the header says"),
-        ({"lengths": {name: 10**6 for name in ARRAYS}}, "is damaged"),
+        ({"lengths": dict.fromkeys(ARRAYS, 0)}, "more numbers than the header says"),
+        ({"lengths": dict.fromkeys(ARRAYS, 10**6)}, "is damaged"),
         ({"lengths": []}, "is damaged"),
         ({"library": {}}, "list of templates cannot be read"),
         ({"library": SET.library.to_json() | {"center_of": []}}, "does not fit together"),

@@ -55,7 +55,7 @@ def test_of_no_reaction_nothing_is_known() -> None:
     none = np.zeros(0, dtype=np.int64)
     found = rank_scores({PUBLISHED: none, MERGED: none}, none, ["1", "2"])
     assert found["top"] == {name: [None] * len(K) for name in DECODINGS}
-    assert found["mrr"] == {name: None for name in DECODINGS}
+    assert found["mrr"] == dict.fromkeys(DECODINGS)
     assert found["by_class"] == {}
 
 
