@@ -3,7 +3,7 @@ templates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,12 @@ from gmpool.data.sources.find_file import find, missing
 from gmpool.data.sources.table_columns import Table
 from gmpool.data.splits import Split, from_column, random_split
 from gmpool.errors import DataError
-from gmpool.tasks.retrosynthesis.chemistry import BadReaction, extracted_template, read_reaction
+from gmpool.tasks.retrosynthesis.chemistry import (
+    BadReaction,
+    extracted_template,
+    pattern_text,
+    read_reaction,
+)
 from gmpool.tasks.retrosynthesis.library import UNKNOWN
 
 NAMED = {"USPTO-50k": "uspto50k.csv.xz"}
@@ -115,6 +120,9 @@ def _read(row: Row) -> Reaction | str:
         template = row.template or extracted_template(row.text)
         if template.count(">>") != 1:
             raise BadReaction(f"the template {template[:60]!r} is not product>>reactants")
+        product_side, reactants_side = template.split(">>")
+        for side in (product_side, *reactants_side.split(".")):
+            pattern_text(side)  # raises where RDKit cannot read it
         return Reaction(row.line, product, reactants, row.group, template)
     except BadReaction as error:
         return str(error)
@@ -161,7 +169,3 @@ def reaction_table(
 
 def chunks(rows: Sequence[Row]) -> list[Sequence[Row]]:
     return [rows[at : at + CHUNK] for at in range(0, len(rows), CHUNK)]
-
-
-Mapper = Callable[[Callable[..., object], Iterable[object]], Iterable[object]]
-"""As the builtin `map`, or that of processes."""

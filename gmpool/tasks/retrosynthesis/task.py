@@ -12,19 +12,22 @@ import numpy as np
 import torch
 
 from gmpool.data import Card, Split
-from gmpool.data.sources.find_file import find, folders
+from gmpool.data.sources.find_file import cache_dir, find, folders
 from gmpool.errors import DataError, UserError, unknown
 from gmpool.record import Row
 from gmpool.report.grid import Grid
 from gmpool.report.metrics import METRICS, Metric
 from gmpool.tasks.graph_task import declared_types
+from gmpool.tasks.predictions import Predictions
 from gmpool.tasks.retrosynthesis.data import Reactions
 from gmpool.tasks.retrosynthesis.encoders import POOLINGS, pooling_of, pooling_options
 from gmpool.tasks.retrosynthesis.features import elements_of
 from gmpool.tasks.retrosynthesis.frequency import frequency_ranks
 from gmpool.tasks.retrosynthesis.model import GLN, Shape
 from gmpool.tasks.retrosynthesis.plots import pictures
+from gmpool.tasks.retrosynthesis.prepare import Done, prepare
 from gmpool.tasks.retrosynthesis.prepared import ENDING, Prepared
+from gmpool.tasks.retrosynthesis.proposals import Proposals, propose
 from gmpool.tasks.retrosynthesis.reactions import NAMED
 from gmpool.tasks.retrosynthesis.settings import (
     GLNConfig,
@@ -85,6 +88,16 @@ class Retrosynthesis(Task):
         queries = bool(options.get("queries"))
         return Reactions.of(Prepared.load(path), given=given, queries=queries)
 
+    def prepare(self, source: str, root: Path | None, out: Path, **options: Any) -> Done:
+        """Write what `open` reads, of a table of reactions (`prepare.py`)."""
+        return prepare(source, root, out, **options)
+
+    def prepared_place(self, source: str) -> Path:
+        """Where the prepared file of a table is put: of a named set where `open` finds it."""
+        if source in NAMED:
+            return cache_dir() / prepared_file(source)
+        return Path(Path(source).name.split(".")[0] + ENDING)
+
     def splits(self, dataset: Reactions) -> Sequence[Split]:
         return (dataset.split,)
 
@@ -120,6 +133,16 @@ class Retrosynthesis(Task):
 
     def metric(self, dataset: Reactions, model: Any) -> str:
         return "top-1"
+
+    def predict(self, model: GLN, source: Any, root: Path | None, **options: Any) -> Predictions:
+        raise UserError(
+            "a product can be made in many ways, which are rows of their own; use: "
+            "gmpool retro predict MODEL PRODUCTS"
+        )
+
+    def propose(self, model: GLN, target: str, **options: Any) -> Proposals:
+        """What a saved model says products can be made of (`proposals.py`)."""
+        return propose(model, target, **options)
 
     def scores(self, model: Any, dataset: Reactions, outputs: Mapping[str, Rows]) -> dict[str, Any]:
         """Top-k of the test part, by class too, and every rank, so that lines can be paired."""
