@@ -61,7 +61,7 @@ def _grids(dataset: str, lines: Sequence[Line], title: str) -> list[Grid]:
     rows = [run.row for line in lines for run in line.runs]
     runs = [*_runs_notes(lines), *filter(None, [provenance_note(rows)])]
     best = [_BEST] if sum(bool(line.runs) for line in lines) > 1 else []
-    notes = {PUBLISHED: _published_notes(lines), MERGED: _merged_notes()}
+    notes = {PUBLISHED: _published_notes(lines), MERGED: _merged_notes(lines)}
     shown = [
         Grid(
             title=f"{title}: {_TITLES[decoding]}",
@@ -128,11 +128,11 @@ def _published_notes(lines: Sequence[Line]) -> list[str]:
     return said
 
 
-def _merged_notes() -> list[str]:
+def _merged_notes(lines: Sequence[Line]) -> list[str]:
+    paper = "; the paper's numbers are not of this kind" if any(x.paper for x in lines) else ""
     return [
         "mean ± deviation over seeds, in percent of the test reactions",
-        "each outcome counts once, where it first comes: what a chemist is shown; the paper's "
-        "numbers are not of this kind",
+        f"each outcome counts once, where it first comes: what a chemist is shown{paper}",
     ]
 
 
