@@ -16,6 +16,8 @@ from gmpool.cli.console import INTERRUPTED, SaidWarnings, err, out, say
 from gmpool.cli.do_task import command_of
 from gmpool.cli.listing import listing
 from gmpool.cli.predict import predict
+from gmpool.cli.retro import add_commands
+from gmpool.cli.retro_predict import GROUP
 from gmpool.cli.run import run_command
 from gmpool.cli.sample import sample
 from gmpool.cli.store import store
@@ -55,6 +57,7 @@ for task in (TASKS[name] for name in TASKS):
         if task.makes_samples:
             groups[group].command()(sample)
     (groups[before[0]] if before else app).command(verb)(command_of(task))
+add_commands(groups[GROUP])
 for command in (run_command(), table_command(), predict, bench_command()):
     app.command()(command)
 app.command("list")(listing)
