@@ -66,14 +66,15 @@ def made_up(
     templates: int = 30,
     molecules: int = 40,
     matching: int = 6,
+    outcomes: int = 20,
     reachable: float = 0.85,
 ) -> MadeUp:
-    """matching: centers that a product has at most. reachable: how often what is true is made."""
+    """matching, outcomes: that a product has at most. reachable: how often what is true is made."""
     rng = np.random.default_rng(seed)
     library = TemplateLibrary.of(_seen(rng, centers, templates))
     pool = [MOLECULES[at] for at in rng.choice(len(MOLECULES), molecules, replace=False)]
     named = [PRODUCTS[at] for at in rng.choice(len(PRODUCTS), products, replace=False)]
-    found = [_candidates(rng, library, pool, matching) for _ in named]
+    found = [_candidates(rng, library, pool, matching, outcomes) for _ in named]
     made = []
     for line in range(reactions):
         at = line if line < products else int(rng.integers(products))
@@ -105,12 +106,16 @@ def _seen(rng: np.random.Generator, centers: int, templates: int) -> list[tuple[
 
 
 def _candidates(
-    rng: np.random.Generator, library: TemplateLibrary, pool: Sequence[str], matching: int
+    rng: np.random.Generator,
+    library: TemplateLibrary,
+    pool: Sequence[str],
+    matching: int,
+    outcomes: int,
 ) -> Candidates:
     most = min(matching, len(library.centers))
     centers = sorted(rng.choice(len(library.centers), rng.integers(1, most + 1), False).tolist())
     makeable = [
-        tuple(sorted(rng.choice(pool, rng.integers(1, 4)).tolist())) for _ in range(len(pool) // 2)
+        tuple(sorted(rng.choice(pool, rng.integers(1, 4)).tolist())) for _ in range(outcomes)
     ]
     numbers: dict[tuple[str, ...], int] = {}
     runs = []

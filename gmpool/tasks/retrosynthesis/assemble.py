@@ -15,21 +15,17 @@ class Ragged(NamedTuple):
     """n entries of m owners, those of an owner one after the other; as many as there is room for.
 
     owner: m for entries that are made up. local: which of its owner's it is. ptr: where those of
-    each owner begin, and then those that are made up.
+    each owner begin, and then those that are made up. fits: whether there was room for all.
     """
 
     owner: Tensor  # [R, n]
     local: Tensor  # [R, n]
     ptr: Tensor  # [R, m+2]
+    fits: Tensor  # [R]
 
     @property
     def there(self) -> Tensor:
         return self.owner < self.ptr.shape[1] - 2
-
-    @property
-    def fits(self) -> Tensor:
-        """Whether there was room for all. [R]"""
-        return self.ptr[:, -2] <= self.owner.shape[1]
 
 
 def ragged(counts: Tensor, bound: int) -> Ragged:
@@ -39,8 +35,8 @@ def ragged(counts: Tensor, bound: int) -> Ragged:
     place = numbers(bound, counts)
     owner = torch.searchsorted(ends, place, right=True)
     begin = torch.cat([ends.new_zeros(R, 1), ends], dim=1)  # [R, m+1]
-    ptr = torch.cat([begin, begin.new_full((R, 1), bound)], dim=1)
-    return Ragged(owner, place - begin.gather(1, owner), ptr)
+    ptr = torch.cat([begin.clamp(max=bound), begin.new_full((R, 1), bound)], dim=1)
+    return Ragged(owner, place - begin.gather(1, owner), ptr, ends[:, -1] <= bound)
 
 
 def numbers(count: int, like: Tensor) -> Tensor:

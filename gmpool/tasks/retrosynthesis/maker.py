@@ -82,8 +82,9 @@ class BatchMaker:
             ("molecule", self.molecules, molecule.listed),
         ):
             room = getattr(bounds, f"{name}_nodes"), getattr(bounds, f"{name}_edges")
-            graphs[f"{name}s"] = table.make(numbers, GraphBounds(*room, 0))
             fits.append(table.fit(numbers, GraphBounds(*room, 0)))
+            there = torch.where(fits[-1][:, None], numbers, table.empty)  # or nothing lies beyond
+            graphs[f"{name}s"] = table.make(there, GraphBounds(*room, 0))
         all_fit = torch.stack(fits).all(0)[:, None, None]
         truth, first = lists.truth[ids].long(), outcomes.rows.ptr[:, :B]
         return ReactionBatch(
@@ -146,7 +147,10 @@ class BatchMaker:
         found = distinct(entries.taken(lists.molecules, none), none, bounds.molecule_graphs)
         begin = torch.cat([outcomes.rows.ptr[:, :-1], outcomes.rows.ptr[:, -1:] + 1], dim=1)
         of_reaction = Ragged(
-            of_owner(outcomes.rows.owner, parts.owner, B), parts.local, parts.ptr.gather(1, begin)
+            of_owner(outcomes.rows.owner, parts.owner, B),
+            parts.local,
+            parts.ptr.gather(1, begin),
+            parts.fits,
         )
         return found, pattern(of_reaction, found.place, found.listed.shape[1] + 1), parts
 

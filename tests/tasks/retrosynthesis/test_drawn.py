@@ -26,7 +26,14 @@ def few() -> MadeUp:
 def many() -> MadeUp:
     """Products with more of everything than is drawn."""
     return made_up(
-        1, reactions=12, products=5, centers=120, templates=900, molecules=200, matching=118
+        1,
+        reactions=12,
+        products=5,
+        centers=120,
+        templates=900,
+        molecules=200,
+        matching=118,
+        outcomes=100,
     )
 
 
