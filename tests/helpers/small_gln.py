@@ -37,7 +37,7 @@ def small_gln(dataset: Reactions, seed: int = 0, **settings: Any) -> GLN:
     model = GLN(shape_of(dataset), config_of(**settings)).double()
     with torch.no_grad():
         for bilinear in model.bilinear:
-            bilinear.weight.mul_(4)  # so that no two scores are nearly equal
+            bilinear.weight.mul_(100)  # so that no two scores are nearly equal
     return model
 
 
