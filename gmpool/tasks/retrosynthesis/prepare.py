@@ -27,12 +27,18 @@ from gmpool.tasks.retrosynthesis.reactions import (
     read_rows,
     source_path,
 )
-from gmpool.tasks.retrosynthesis.shards import Shards, as_completed, be_a_worker, processes
+from gmpool.tasks.retrosynthesis.shards import (
+    SHARD,
+    Shards,
+    as_completed,
+    be_a_worker,
+    processes,
+)
 
 READING, FINDING, PACKING = "reading reactions", "finding candidates", "drawing graphs"
 """What is being done."""
 SHARDS = ".shards"
-_SHOWN = 5
+_SHOWN, _PARTS = 5, 64
 Tell = Callable[[str, int, int], None]
 """Is told what is being done, how much of it is done, and of how much."""
 
@@ -96,9 +102,10 @@ def prepare(
 
 
 def shards_of(folder: Path, library: TemplateLibrary, products: Sequence[str]) -> Shards:
+    """Small sets have small shards, so that all cores have some."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file, and a folder of that name is needed; rename it")
-    return Shards(folder, library, products)
+    return Shards(folder, library, products, size=min(SHARD, -(-len(products) // _PARTS)))
 
 
 def _read(rows: Sequence[Row], workers: int, tell: Tell) -> list[Reaction | str]:
