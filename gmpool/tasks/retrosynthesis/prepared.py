@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import os
 import struct
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ VERSION = 1
 ENDING = ".retro"
 _MARK = b"gmpool retro\n"
 _PRESET = 6  # of xz: it takes minutes for a large set, and is for travelling
+_PART = 2**25
 _TEXT = "smiles"
 """The array that only those need who show molecules."""
 ARRAYS = {
@@ -101,10 +104,12 @@ class Prepared:
         words = lzma.compress(json.dumps(header).encode(), preset=_PRESET)
         with replacing(path) as (temporary,), temporary.open("wb") as file:
             file.write(_MARK + struct.pack("<Q", len(words)) + words)
-            packer = lzma.LZMACompressor(preset=_PRESET)
-            for name in ARRAYS:
-                file.write(packer.compress(arrays[name].tobytes()))
-            file.write(packer.flush())
+            data = b"".join(arrays[name].tobytes() for name in ARRAYS)
+            parts = (data[at : at + _PART] for at in range(0, len(data), _PART))
+            # Streams one after the other are one file; xz lets other threads work meanwhile.
+            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+                for packed in pool.map(partial(lzma.compress, preset=_PRESET), parts):
+                    file.write(packed)
 
     @classmethod
     def load(cls, path: Path) -> Prepared:
