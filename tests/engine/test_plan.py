@@ -134,7 +134,7 @@ def test_every_shipped_plan(name: str) -> None:
 
 def test_which_plans_are_shipped() -> None:
     assert shipped_plans() == [
-        "ablation", "ablation-beyond", "cpu", "leaderboard", "molgan", "quick", "synthetic",
+        "ablation", "ablation-beyond", "cpu", "gln", "leaderboard", "molgan", "quick", "synthetic",
         "table1", "validation", "zinc",
     ]  # fmt: skip
     root = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from gmpool.record import Row
 from gmpool.report.comparison import Cell
 from gmpool.tasks.retrosynthesis.top_k import MERGED, PUBLISHED, rank_scores
 
-UNKNOWN, GIVEN = "USPTO-50k", "USPTO-50k, class given"
+UNKNOWN, GIVEN = "USPTO-50k", "USPTO-50k-given"
 ABOVE = {
     "mean": 0.0, "mincut": -0.2, "gmpool": 0.5, "max": -0.8, "gmt": 0.2, "frequency": -30.0,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from gmpool.tasks.retrosynthesis.top_k import DECODINGS, PUBLISHED, K
 
 _SHOWN = (1, 10)
 """Of K."""
-_USPTO = ("USPTO-50k", "USPTO-50k, class given")
+_USPTO = ("USPTO-50k", "USPTO-50k-given")
 _WORDS = (
     "heteroatom alkylation and arylation", "acylation and related processes", "C–C bond formation",
     "heterocycle formation", "protections", "deprotections", "reductions", "oxidations",

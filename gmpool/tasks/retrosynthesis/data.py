@@ -69,7 +69,7 @@ class Reactions:
         )
         words = f"{prepared.digest} given={given} queries={queries}"
         return cls(
-            prepared.name + (", class given" if given else ""),
+            prepared.name + ("-given" if given else ""),
             hashlib.sha256(words.encode()).hexdigest(),
             prepared,
             given,

@@ -42,8 +42,17 @@ from gmpool.tasks.task import TASKS, Asked, Fitted, Flag, Task
 from gmpool.tasks.trainable import Rows
 
 METRICS.register("top-1")(Metric("%", higher=True))
-GIVEN = ", class given"
+GIVEN = "-given"
 """Behind the name of a set: classes are known."""
+_SPLIT = "0"
+KNOWN = {
+    card.name: card
+    for card in (
+        Card("USPTO-50k", "0", (_SPLIT,), 50_016, 1),
+        Card("USPTO-50k" + GIVEN, "0", (_SPLIT,), 50_016, 1),
+    )
+}
+"""The sets by name, as they are prepared by RDKit 2026.9.1 and rdchiral-plus 0.6.0."""
 
 
 def prepared_file(name: str) -> str:
@@ -86,7 +95,16 @@ class Retrosynthesis(Task):
         else:
             raise unknown("dataset", source, [*NAMED, *(name + GIVEN for name in NAMED)])
         queries = bool(options.get("queries"))
-        return Reactions.of(Prepared.load(path), given=given, queries=queries)
+        dataset = Reactions.of(Prepared.load(path), given=given, queries=queries)
+        if source in NAMED and not queries and dataset.digest != KNOWN[dataset.name].digest:
+            raise DataError(
+                f"{path}: candidates of {source} as other versions of RDKit or rdchiral find them, "
+                f"with which no recorded run can be compared; give its path instead of the name"
+            )
+        return dataset
+
+    def card(self, name: str) -> Card | None:
+        return KNOWN.get(name)
 
     def prepare(self, source: str, root: Path | None, out: Path, **options: Any) -> Done:
         """Write what `open` reads, of a table of reactions (`prepare.py`)."""
@@ -185,6 +203,12 @@ def _of_reactions(rows: Rows) -> dict[str, np.ndarray]:
     return {PUBLISHED: published[there], MERGED: merged[there]}
 
 
+class _Nothing:
+    """What is learned by counting alone."""
+
+    num_parameters = 0
+
+
 class Frequency(Retrosynthesis):
     """Stands beside GLN, with its data and tables."""
 
@@ -220,7 +244,7 @@ class Frequency(Retrosynthesis):
                 outputs[part] = (*rows, torch.ones(len(ids)))
                 tops[part] = top_k(ranks[PUBLISHED])[0]
         took = time.perf_counter() - start
-        return Fitted(None, math.nan, tops["valid"], tops["test"], took, outputs)
+        return Fitted(_Nothing(), math.nan, tops["valid"], tops["test"], took, outputs)
 
     def cannot_stack(self, dataset: Reactions, model: Any) -> str | None:
         return "nothing is trained"
