@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from doc_blocks import ROOT, blocks, commands
+from reactions import write_csv
 from said import Said
 
 from gmpool.data import load
@@ -51,6 +52,26 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert isinstance(table, pandas.DataFrame)
     assert list(table.columns) == ["smiles", "logS", "pred_logS", "problem"]
     assert len(table) == 4
+
+
+def test_reactants_by_its_commands_and_its_python(
+    gmpool_cli: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("syntheseus")
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("reactions.csv"))
+    prepare, train, predict = (words for words in commands(PAGE) if "retro" in words)
+    short = "-o epochs=1 -o epoch_steps=2 -o message_dim=8 -o embed_dim=8"
+    for words in ([*prepare, "--workers", "1"], [*train, *shlex.split(short)], predict):
+        said = gmpool_cli(*words)
+        assert said.code == 0, said.err
+    assert Path("routes.html").read_text().startswith("<!doctype html>")
+    (block,) = (block for block in blocks(PAGE) if "GLNModel" in block.text)
+    *lines, last = block.text.strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    ((best, *_),) = eval(last, names)
+    assert best.product.smiles == "CC(=O)Nc1ccccc1"
 
 
 def test_new_molecules_by_its_commands_and_its_python(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from doc_blocks import ROOT, blocks, commands
+from reactions import write_csv
 from said import Said
 from torch_geometric.data import Batch
 
@@ -49,10 +50,24 @@ def test_no_other_python() -> None:
     assert len(PYTHON) == 2
 
 
+def test_reactions_become_predictions(
+    gmpool_cli: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdchiral")
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("reactions.csv"))
+    prepare, train, predict = (words for words in commands(PAGE) if "retro" in words)
+    short = ["-o", "epochs=1", "-o", "epoch_steps=2", "-o", "message_dim=8", "-o", "embed_dim=8"]
+    for words in ([*prepare, "--workers", "1"], [*train, *short], predict):
+        said = gmpool_cli(*words)
+        assert said.code == 0, said.err
+    assert "CC(=O)O" in said.out
+
+
 def test_a_csv_becomes_predictions(
     gmpool_cli: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The four commands as they stand, but for shorter trainings."""
+    """The commands as they stand, but for shorter trainings."""
     pytest.importorskip("rdkit")
     monkeypatch.chdir(tmp_path)
     rows = [f"{smiles},{int(smiles.endswith('O'))}" for smiles in MOLECULES]

@@ -77,8 +77,9 @@ class Retrosynthesis(Task):
 
     def open(self, source: str, root: Path | None = None, **options: Any) -> Reactions:
         """A prepared file, or the name of a set that was prepared."""
-        given = bool(options.get("class_given")) or source.endswith(GIVEN)
-        source = source.removesuffix(GIVEN)
+        given = bool(options.get("class_given"))
+        if source in KNOWN:
+            given, source = given or source.endswith(GIVEN), source.removesuffix(GIVEN)
         if source in NAMED:
             wanted = prepared_file(source)
             path = find([wanted], root)
@@ -93,7 +94,7 @@ class Retrosynthesis(Task):
         elif Path(source).suffix or len(Path(source).parts) > 1:
             raise DataError(f"{source}: no such file; make one with: gmpool retro prepare")
         else:
-            raise unknown("dataset", source, [*NAMED, *(name + GIVEN for name in NAMED)])
+            raise unknown("dataset", source, KNOWN)
         queries = bool(options.get("queries"))
         dataset = Reactions.of(Prepared.load(path), given=given, queries=queries)
         if source in NAMED and not queries and dataset.digest != KNOWN[dataset.name].digest:
