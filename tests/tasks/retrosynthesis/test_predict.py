@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from marks import on_cuda
 from reactions import small_set
 from small_gln import LINES, small_gln
 
@@ -226,6 +227,14 @@ def test_processes_find_the_same(predictor: Predictor) -> None:
         assert predictor.chemistry is not own
         assert predictor.predict_many(smiles) == here
     assert predictor.chemistry is own
+
+
+@on_cuda
+def test_a_gpu_finds_the_same(prepared: Prepared, predictor: Predictor) -> None:
+    there = Predictor(small_gln(Reactions.of(prepared)), "cuda").predict(SEVERAL)
+    here = predictor.predict(SEVERAL)
+    assert [each.reactants for each in there] == [each.reactants for each in here]
+    assert [p.score for p in there] == pytest.approx([p.score for p in here], rel=1e-9)
 
 
 # -- what is said ---------------------------------------------------------------------------------
