@@ -44,14 +44,15 @@ from gmpool.tasks.trainable import Rows
 METRICS.register("top-1")(Metric("%", higher=True))
 GIVEN = "-given"
 """Behind the name of a set: classes are known."""
-_SPLIT = "0"
 KNOWN = {
-    card.name: card
-    for card in (
-        Card("USPTO-50k", "0", (_SPLIT,), 50_016, 1),
-        Card("USPTO-50k" + GIVEN, "0", (_SPLIT,), 50_016, 1),
+    name: Card(name, digest, (split,), 50_016, atoms)
+    for name, digest, split, atoms in (
+        ("USPTO-50k", "3b2561fadaf1453782b00cb5d000d78418185e23a122df64dc4d654711c59b56",
+         "c88cd2e2803e8249d978989c5ad4fe7cd06a47d6da3c63ff81632f063a0cb890", 126_472_203),
+        ("USPTO-50k-given", "eed10f4f9f31f942a36153cd4f7025985fc40c913f3ed5a9b8df4034842302b5",
+         "3a514087a62e086f0ed8d1625441e0c97be43ba01cfa90b627d860c653690f2e", 26_863_106),
     )
-}
+}  # fmt: skip
 """The sets by name, as they are prepared by RDKit 2026.9.1 and rdchiral-plus 0.6.0."""
 
 
