@@ -6,6 +6,9 @@ Three kernels, none of which looks at a value to decide how many programs there 
     long   a row that holds whole tiles: the sums of its tiles, and what is left before and after
 So no program walks more than 2·TILE entries one after the other, whatever the degrees, and sums
 are in the same order in every run.
+
+In a captured program, where a launch costs next to nothing, small matrices are split as well, into
+small tiles: what fills a batch up to its bounds is often one long row.
 """
 
 # Triton reads a kernel's annotations itself, and is an optional package without types.
@@ -19,10 +22,11 @@ from torch import Tensor
 
 from gmpool.ops.kernel_parts.launch import on_device, rowwise
 
-TILE = tl.constexpr(512)
+TILE, SMALL_TILE = 512, 64
 # Long rows cost two more launches; with fewer entries than this, or rows this short on average in
-# a small matrix, they are not looked for.
-SPLIT_ENTRIES, SPLIT_ANYWAY, SPLIT_DEGREE = 8 * 512, 32 * 512, 64
+# a small matrix, they are not looked for, unless launches are cheap.
+SPLIT_ENTRIES, SPLIT_ANYWAY, SPLIT_DEGREE = 8 * TILE, 32 * TILE, 64
+SPLIT_CAPTURED = 8 * SMALL_TILE
 WARPS = 4
 BLOCK = 4 * 32 * WARPS  # numbers of a block of rows: one 16-byte load for each thread
 MAX_WIDTH = 128  # columns of one program
@@ -49,7 +53,7 @@ def _weighted(
 def spmm_rows(
     x, weight, rowptr, col, y, M, D: tl.constexpr, STRIDE: tl.constexpr,
     SPLIT: tl.constexpr, HAS_WEIGHT: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr,
-    AHEAD: tl.constexpr,
+    AHEAD: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
     i = tl.program_id(0).to(tl.int64) * BR + tl.arange(0, BR)
     d = tl.program_id(1) * BD + tl.arange(0, BD)
@@ -102,8 +106,8 @@ def _sum_entries(
 
 @triton.jit(do_not_specialize=["M"])
 def spmm_tiles(
-    x, weight, rowptr, col, sums, owner, M,
-    D: tl.constexpr, STRIDE: tl.constexpr, HAS_WEIGHT: tl.constexpr, BD: tl.constexpr,
+    x, weight, rowptr, col, sums, owner, M, D: tl.constexpr, STRIDE: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr, BD: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
     t = tl.program_id(0).to(tl.int64)
     d = tl.program_id(1) * BD + tl.arange(0, BD)
@@ -118,8 +122,8 @@ def spmm_tiles(
 
 @triton.jit
 def spmm_long_rows(
-    x, weight, rowptr, col, sums, owner, y,
-    D: tl.constexpr, STRIDE: tl.constexpr, HAS_WEIGHT: tl.constexpr, BD: tl.constexpr,
+    x, weight, rowptr, col, sums, owner, y, D: tl.constexpr, STRIDE: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr, BD: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
     t = tl.program_id(0).to(tl.int64)
     d = tl.program_id(1) * BD + tl.arange(0, BD)
@@ -146,8 +150,7 @@ def spmm(x: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor) -> Tenso
         return x.new_zeros(M, D)
     x = rowwise(x)
     y = x.new_empty(M, D)
-    tile = TILE.value
-    split = E >= SPLIT_ENTRIES and (E >= SPLIT_ANYWAY or E >= SPLIT_DEGREE * M)
+    split, tile = _tiles(x, M, E)
     width = min(triton.next_power_of_2(D), MAX_WIDTH)
     ahead = min(triton.next_power_of_2(triton.cdiv(E, M)), MAX_AHEAD)
     rows = min(BLOCK // width, 32 * WARPS)
@@ -156,14 +159,22 @@ def spmm(x: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor) -> Tenso
     columns = triton.cdiv(D, width)
     with on_device(x):
         spmm_rows[(triton.cdiv(M, rows), columns)](
-            x, w, rowptr, col, y, M, D, x.stride(0), split, has_weight, rows, width, ahead,
+            x, w, rowptr, col, y, M, D, x.stride(0), split, has_weight, rows, width, ahead, tile,
             num_warps=WARPS,
         )  # fmt: skip
         if split:
             sums = x.new_empty(E // tile, D, dtype=torch.float32)
             owner = torch.empty(E // tile, dtype=torch.int64, device=x.device)
             grid = (E // tile, columns)
-            shape = (D, x.stride(0), has_weight, width)
+            shape = (D, x.stride(0), has_weight, width, tile)
             spmm_tiles[grid](x, w, rowptr, col, sums, owner, M, *shape, num_warps=WARPS)
             spmm_long_rows[grid](x, w, rowptr, col, sums, owner, y, *shape, num_warps=WARPS)
     return y
+
+
+def _tiles(x: Tensor, rows: int, entries: int) -> tuple[bool, int]:
+    """(whether long rows are looked for, into how many entries each they are split)"""
+    if entries < SPLIT_ANYWAY and x.is_cuda and torch.cuda.is_current_stream_capturing():
+        return entries >= SPLIT_CAPTURED, SMALL_TILE
+    long = entries >= SPLIT_ANYWAY or entries >= SPLIT_DEGREE * rows
+    return entries >= SPLIT_ENTRIES and long, TILE

@@ -64,3 +64,28 @@ def test_spmm(
         return with_gradients([f(pattern, x, w.detach() if weighted else None)], [x])
 
     assert_as_exact(run(spmm, *low), run(spmm_reference, *low), run(spmm_reference, *exact))
+
+
+def test_small_tiles_as_in_a_captured_program(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gmpool.ops.sparse import triton as kernels
+
+    monkeypatch.setattr(kernels, "_tiles", lambda *_: (True, kernels.SMALL_TILE))
+    degrees = [63, 0, 130, 64, 3, 1000, 0, 200]
+    pattern = pattern_of(degrees, 50, torch.int64, device)
+    low, exact = low_and_exact([(50, 5), (sum(degrees),)], torch.float32, device)
+
+    def run(f: Callable[..., Tensor], x: Tensor, w: Tensor) -> list[Tensor]:
+        return with_gradients([f(pattern, x, w.detach())], [x])
+
+    assert_as_exact(run(spmm, *low), run(spmm_reference, *low), run(spmm_reference, *exact))
+
+
+def test_which_matrices_are_split() -> None:
+    from gmpool.ops.sparse import triton as kernels
+
+    few, many = kernels.SPLIT_ENTRIES - 1, kernels.SPLIT_ANYWAY
+    x = torch.zeros(1)
+    assert kernels._tiles(x, 1, few) == (False, kernels.TILE)
+    assert kernels._tiles(x, many, many) == (True, kernels.TILE)
+    assert kernels._tiles(x, 8, 8 * 512) == (True, kernels.TILE)
+    assert kernels._tiles(x, 8 * 512, 8 * 512) == (False, kernels.TILE)
