@@ -4,6 +4,7 @@ Ctrl-C leaves behind: every finished run, and a word on how to go on."""
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -19,8 +20,13 @@ from gmpool.engine.train import Epoch
 from gmpool.record import Row
 
 
+QUIET = 20.0
+"""Seconds after which who reads a log hears that a run is still going."""
+
+
 class ProgressBars:
-    """A watcher of runs: bars on a terminal, and a line per finished run anywhere."""
+    """A watcher of runs: bars on a terminal, and a line per finished run anywhere. Where there is
+    no terminal a line now and then says how far a long run is."""
 
     def __init__(self, console: Console, total_runs: int) -> None:
         self.console = console
@@ -36,6 +42,7 @@ class ProgressBars:
         )
         self.runs = self.progress.add_task("runs", total=total_runs, note="")
         self.epochs = self.progress.add_task("epochs", total=1, note="", visible=False)
+        self.said = time.monotonic()
 
     def __enter__(self) -> ProgressBars:
         self.progress.start()
@@ -53,6 +60,7 @@ class ProgressBars:
             if math.isnan(epoch.valid_loss):
                 note = f"training loss {_score(epoch.train_loss)}"
             self.progress.update(self.epochs, advance=1, note=note)
+            self._tell(f"{name}: epoch {epoch.epoch} of {job.train.epochs}, {note}")
 
         return on_epoch
 
@@ -60,21 +68,29 @@ class ProgressBars:
         """A bar of its own: stacks run side by side."""
         lines = ", ".join(dict.fromkeys(map(_line, jobs)))
         name = f"{lines} on {escape(jobs[0].name)}, {runs} runs as one"
-        bar = self.progress.add_task(name, total=max(job.train.epochs for job in jobs), note="")
+        epochs = max(job.train.epochs for job in jobs)
+        bar = self.progress.add_task(name, total=epochs, note="")
 
         def on_epoch(epoch: int, running: int) -> None:
             if running:
                 self.progress.update(bar, completed=epoch, note=f"{running} still running")
+                self._tell(f"{name}: epoch {epoch} of {epochs}, {running} still running")
             else:
                 self.progress.remove_task(bar)
 
         return on_epoch
+
+    def _tell(self, text: str) -> None:
+        if not self.console.is_terminal and time.monotonic() - self.said >= QUIET:
+            self.said = time.monotonic()
+            self.console.print(text, markup=True, emoji=False, highlight=False, soft_wrap=True)
 
     def note(self, text: str) -> None:
         self.console.print(text, soft_wrap=True)
 
     def run_finished(self, job: Job, run: Run, row: Row, *, reused: bool) -> None:
         self.progress.advance(self.runs)
+        self.said = time.monotonic()
         score = "undefined" if row.test is None else _score(row.test)
         how = "recorded before" if reused else f"{row.epochs} epochs, {row.seconds:.1f} s"
         self.console.print(

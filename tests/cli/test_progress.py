@@ -55,6 +55,17 @@ def test_bars_on_a_terminal(executor: object, job: Job, tmp_path: object) -> Non
     assert "seed 42" in text_of(shown)
 
 
+@pytest.mark.parametrize("executor", [Alone("cpu"), Stacked("cpu", 2)])
+def test_a_log_hears_of_long_runs(
+    executor: object, job: Job, tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gmpool.cli.progress.QUIET", 0.0)
+    shown = console(terminal=False)
+    with ProgressBars(shown, 2) as bars:
+        run_jobs([job], RunStore(str(tmp_path)), executor, watcher=bars)  # type: ignore[arg-type]
+    assert ": epoch 2 of 3, " in text_of(shown)
+
+
 def test_names_are_text_and_small_scores_are_not_hidden(job: Job, tmp_path: object) -> None:
     store = RunStore(str(tmp_path))
     (row, _) = run_jobs([job], store, Alone("cpu"))
