@@ -19,7 +19,6 @@ from gmpool.engine.store import RunStore
 from gmpool.engine.train import Epoch
 from gmpool.record import Row
 
-
 QUIET = 20.0
 """Seconds after which who reads a log hears that a run is still going."""
 
