@@ -29,7 +29,9 @@ class Dataset(Protocol):
 class FixedBatches(Protocol):
     """Batches of one shape for many replicas, made on the device of the data.
 
-    empty: the number that stands for no example. A batch has `tensors()`, each with the replica
+    empty: the number that stands for no example. It may have `kinds(ids [R, T, B])`, which says of
+    each of T steps how large its batches are, 0 the smallest, [T]: then each kind has bounds of its
+    own. A batch has `tensors()`, each with the replica
     axis first, and `with_(tensors)`, the same batch of one replica.
     """
 

@@ -79,7 +79,9 @@ class Stack:
         ]
         self.idle = 0  # epochs that stopped replicas took part in since it last shrank
         self.epoch = 0  # epochs done
-        self.bounds: list[Any] = [None, None]
+        self.bounds: dict[int, Any] = {}  # of each kind of batches
+        self.kinds: list[int] = []  # of the steps that are drawn
+        self.step = 0  # of these
         self.program = self._first_program()
 
     def _batched(self, parts: Sequence[Tensor]) -> Tensor | None:
@@ -89,14 +91,23 @@ class Stack:
         return in_batches(parts, self.batch_size, self.batches.empty)
 
     def _draw(self) -> list[Tensor]:
-        """The next epochs, full and last batches; bounds grow where they must."""
+        """The next epochs by kinds of batches: full and last ones, or small and large ones where
+        all have as many examples. Bounds grow where they must."""
         drawn = self.shuffles.draw(EPOCHS_AHEAD, self.batches.empty)
-        drawn_of_a_kind = [ids for ids in drawn if ids.shape[1]]
-        for kind, ids in enumerate(drawn_of_a_kind):
-            needed, has = self.batches.bounds(ids), self.bounds[kind]
+        of_a_kind = [ids for ids in drawn if ids.shape[1]]
+        steps = max(self.steps)
+        each = [len(of_a_kind) - 1 if step == steps - 1 else 0 for step in range(steps)]
+        self.kinds, self.step = each * EPOCHS_AHEAD, 0
+        by_size = getattr(self.batches, "kinds", None)
+        if by_size is not None and self.shuffles.epoch_steps is not None:
+            kinds = by_size(of_a_kind[0])  # [T]
+            of_a_kind = [of_a_kind[0][:, kinds == kind] for kind in range(int(kinds.max()) + 1)]
+            self.kinds = kinds.tolist()
+        for kind, ids in enumerate(of_a_kind):
+            needed, has = self.batches.bounds(ids), self.bounds.get(kind)
             if has is None or any(n > h for n, h in zip(needed, has, strict=True)):
                 self.bounds[kind] = type(needed)(*(math.ceil(n * SLACK) for n in needed))
-        return drawn_of_a_kind
+        return of_a_kind
 
     def _first_program(self) -> Program:
         drawn, configs = self._draw(), [member.train for member in self.members]
@@ -141,8 +152,8 @@ class Stack:
         """All steps of an epoch, which a device may still be working on afterwards."""
         steps = max(self.steps)
         for step in range(steps):
-            feed = len(self.program.feeds) - 1 if step == steps - 1 else 0
-            self.program.step(feed, self._taken(step))()
+            self.program.step(self.kinds[self.step], self._taken(step))()
+            self.step += 1
         self.epoch += 1
 
     def _taken(self, step: int) -> tuple[int, ...]:
@@ -210,13 +221,14 @@ class Stack:
     def _next_epochs(self, running: list[bool]) -> list[Ended]:
         """Draw on. The program is made anew when it must be larger, or when the stopped replicas
         have cost as much as that: about twice of what it would, were it known when each stops."""
-        bounds = list(self.bounds)
+        bounds = dict(self.bounds)
         rows = len(self.dataset) * self.task.size(self.dataset)
         if self.idle * rows > ROWS_LIKE_MAKING[self.device.type]:
             return self._go_on_with([row for row, on in enumerate(running) if on])
         drawn = self._draw()
         old = self.program
-        if self.bounds == bounds:
+        shapes = [ids.shape for ids in drawn]
+        if self.bounds == bounds and shapes == [feed.ids.shape for feed in old.feeds]:
             for feed, ids in zip(old.feeds, drawn, strict=True):
                 feed.follow(ids)
             return []
@@ -236,7 +248,7 @@ class Stack:
         at = torch.tensor(rows, device=self.device)
         self.shuffles.keep(rows)
         self.steps = set(self.shuffles.steps.tolist())
-        self.bounds = [None, None]
+        self.bounds = {}
         self.valid = None if self.valid is None else self.valid[rows]
         old.replicas.keep(at)
         drawn = self._draw()

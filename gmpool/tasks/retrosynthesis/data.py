@@ -24,6 +24,9 @@ from gmpool.tasks.retrosynthesis.maker import BatchMaker
 from gmpool.tasks.retrosynthesis.needs import Needs
 from gmpool.tasks.retrosynthesis.prepared import Prepared
 
+SIZES = (0.5, 0.85)
+"""Shares of the batches that have no more atoms than those of a kind."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reactions:
@@ -149,6 +152,14 @@ class Reactions:
         real = ids[ids != self.empty].cpu()
         whole = bool(part[real.numpy()].any())
         return self.needs.bounds(ids.cpu(), whole=whole)
+
+    def kinds(self, ids: Tensor) -> Tensor:
+        """How large the batches of each step are, of ids [R, T, B] that are learned from: half of
+        them are small, some large. [T]"""
+        nodes = self.needs.chance.nodes(ids.cpu()).amax(0)  # [T]
+        ends = torch.quantile(nodes, torch.tensor(SIZES, dtype=nodes.dtype))
+        found = torch.searchsorted(ends, nodes)  # as large as an end: no larger kind
+        return torch.unique(found, return_inverse=True)[1]
 
     def make(self, ids: Tensor, bounds: Bounds) -> ReactionBatch:
         """ids [R, B] -> R batches"""

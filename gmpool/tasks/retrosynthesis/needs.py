@@ -192,6 +192,11 @@ class Chance:
         variance.append(np.bincount(outcomes.owner, spread, minlength=n))
         return cls(*(torch.from_numpy(np.stack(rows, axis=1)) for rows in (mean, variance)))
 
+    def nodes(self, ids: Tensor) -> Tensor:
+        """Atoms of molecules that batches ids [..., B] have on the average. [...]"""
+        at = self.FIELDS.index("molecule_nodes")
+        return self.mean[:, at][ids].sum(-1)
+
     def most(self, ids: Tensor) -> dict[str, int]:
         """ids [m, B]"""
         found = []
