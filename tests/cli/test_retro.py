@@ -402,3 +402,23 @@ def test_models_that_somebody_has_changed(gmpool_cli: Cli) -> None:
     rewrite(Path("m"), lambda values: values["shape"]["library"].update(centers=[]))
     said = gmpool_cli(*PREDICT, SEVERAL, *CPU)
     assert (said.code, said.err) == (2, "error: the list of templates does not fit together\n")
+
+
+def test_classes_that_are_not_there_cannot_be_given(gmpool_cli: Cli) -> None:
+    write_csv("mine.csv", copies=3)
+    assert (
+        gmpool_cli("retro", "prepare", "mine.csv", "--workers", 1, "--class-column", "none").code
+        == 0
+    )
+    said = gmpool_cli("retro", "train", "mine.retro", "--class-given")
+    assert said.code == 2
+    assert said.err == "error: mine.retro: its reactions have no classes; leave --class-given out\n"
+
+
+def test_another_preparation_of_a_named_set_is_told_apart(
+    gmpool_cli: Cli, own_cache: Path, tmp_path: Path
+) -> None:
+    small_set(tmp_path).save(own_cache / "uspto50k.retro")
+    said = gmpool_cli("retro", "train", "USPTO-50k")
+    assert said.code == 2
+    assert "with which no recorded run can be compared" in said.err

@@ -6,6 +6,7 @@ they are not installed.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -17,6 +18,7 @@ from gmpool.errors import DataError, MissingPackage
 from gmpool.plain_text import shortened
 
 _BITS = 2048
+_NUMBERS = re.compile(r":(\d+)\]")
 _REMEMBERED = 2**14
 
 
@@ -186,6 +188,9 @@ class _Template:
         product, reactants = template.split(">>")
         if _wrapped(product):  # both parts in the one product, which rdchiral says by itself
             product = product[1:-1]
+        # Atoms that leave may be numbered, and rdchiral looks for their numbers in the product.
+        known = set(_NUMBERS.findall(product))
+        reactants = _NUMBERS.sub(lambda n: n[0] if n[1] in known else "]", reactants)
         self.text, self._known = f"{product}>>{reactants}", None
         self.plain = None
         if "." not in product and not any(mark in template for mark in "@/\\"):

@@ -23,6 +23,7 @@ from gmpool.tasks.retrosynthesis.data import Reactions
 from gmpool.tasks.retrosynthesis.encoders import POOLINGS, pooling_of, pooling_options
 from gmpool.tasks.retrosynthesis.features import elements_of
 from gmpool.tasks.retrosynthesis.frequency import frequency_ranks
+from gmpool.tasks.retrosynthesis.library import UNKNOWN
 from gmpool.tasks.retrosynthesis.model import GLN, Shape
 from gmpool.tasks.retrosynthesis.plots import pictures
 from gmpool.tasks.retrosynthesis.prepare import Done, prepare
@@ -96,9 +97,12 @@ class Retrosynthesis(Task):
             raise DataError(f"{source}: no such file; make one with: gmpool retro prepare")
         else:
             raise unknown("dataset", source, KNOWN)
-        queries = bool(options.get("queries"))
-        dataset = Reactions.of(Prepared.load(path), given=given, queries=queries)
-        if source in NAMED and not queries and dataset.digest != KNOWN[dataset.name].digest:
+        prepared, queries = Prepared.load(path), bool(options.get("queries"))
+        if given and prepared.library.groups == (UNKNOWN,):
+            raise DataError(f"{path}: its reactions have no classes; leave --class-given out")
+        dataset = Reactions.of(prepared, given=given, queries=queries)
+        known = KNOWN.get(source + (GIVEN if given else "")) if source in NAMED else None
+        if known is not None and not queries and dataset.digest != known.digest:
             raise DataError(
                 f"{path}: candidates of {source} as other versions of RDKit or rdchiral find them, "
                 f"with which no recorded run can be compared; give its path instead of the name"

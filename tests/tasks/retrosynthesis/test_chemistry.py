@@ -196,3 +196,10 @@ def test_a_product_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(TooSlow):
         Clock(-1.0).check()
     Clock(60.0).check()
+
+
+@pytest.mark.parametrize("leaving", ["[Cl;H0;D1;+0:9]", "Cl"])
+def test_atoms_that_leave_may_be_numbered(leaving: str) -> None:
+    template = f"[C:2]-[O;H0;D2;+0:1]-[C:3]=[O:4]>>[C:2]-[OH;D1;+0:1].{leaving}-[C:3]=[O:4]"
+    (outcome,) = Reactor([template]).run(0, Product("CC[C@H](C)OC(C)=O"))
+    assert outcome == ("CC(=O)Cl", "CC[C@H](C)O")
