@@ -5,6 +5,7 @@ from typing import Any
 
 from gmpool.report.grid import Column, Grid, Square
 from gmpool.report.provenance import facts
+from gmpool.tasks.retrosynthesis.library import in_order
 from gmpool.tasks.retrosynthesis.recorded import Line, OfClass, numbers, spread
 from gmpool.tasks.retrosynthesis.top_k import DECODINGS, PUBLISHED, K
 
@@ -27,7 +28,7 @@ def by_class_grids(
     there = [line for line in lines if any(run.by_class for run in line.runs)]
     if not there:
         return []
-    names = list(dict.fromkeys(c for line in there for run in line.runs for c in run.by_class))
+    names = in_order({name for line in there for run in line.runs for name in run.by_class})
     found = [{name: _of_class(line, name) for name in names} for line in there]
     sizes = [sorted({one.reactions for of in found for one in of[name]}) for name in names]
     heads = [
@@ -75,7 +76,7 @@ def class_text(dataset: str, name: str) -> str:
 
 def class_scores(line: Line) -> dict[str, Any]:
     """By the name of the class: reactions, and what the runs say of it."""
-    names = dict.fromkeys(name for run in line.runs for name in run.by_class)
+    names = in_order({name for run in line.runs for name in run.by_class})
     return {name: _scores(_of_class(line, name)) for name in names}
 
 

@@ -72,10 +72,7 @@ class TemplateLibrary:
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """The classes that were seen, in order: numbers as numbers."""
-        found = {group for counts in self.counts for group in counts}
-        return tuple(
-            sorted(found, key=lambda g: (not g.isdigit(), int(g) if g.isdigit() else 0, g))
-        )
+        return tuple(in_order({group for counts in self.counts for group in counts}))
 
     @cached_property
     def digest(self) -> str:
@@ -108,3 +105,8 @@ class TemplateLibrary:
         lengths = {len(self.counts), len(self.center_of), len(self.fragments_of)}
         if lengths != {count} or any(not 0 <= number < most for number, most in numbers):
             raise DataError("the list of templates does not fit together")
+
+
+def in_order(groups: Iterable[str]) -> list[str]:
+    """Names of classes: numbers as numbers, before words."""
+    return sorted(groups, key=lambda g: (not g.isdecimal(), int(g) if g.isdecimal() else 0, g))
