@@ -70,9 +70,9 @@ def test_a_line_without_classes_and_one_with_others() -> None:
     (grid, _) = by_class_grids(UNKNOWN, lines_by_set(cells)[UNKNOWN], title="t")
     assert [c.heading for c in grid.columns][2:] == ["mean", "max"]
     assert [cells[1:] for cells in texts(grid)] == [
-        ["1 or 3", "33.33", "100.00"], ["2", "50.00", "–"], ["1", "0.00", "–"],
-        ["1", "–", "100.00"],
-    ]  # fmt: skip
+        ["1 or 3", "33.33", "100.00"], ["2", "50.00", "–"], ["1", "–", "100.00"],
+        ["1", "0.00", "–"],
+    ], "numbers as numbers, then words"  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,9 @@ def test_a_line_without_classes_and_one_with_others() -> None:
 )  # fmt: skip
 def test_words_are_for_the_set_that_has_them(dataset: str, name: str, text: str) -> None:
     assert class_text(dataset, name) == text
+
+
+def test_ten_comes_after_nine() -> None:
+    cells = [cell("mean", [ranking_row("mean", [1, 1], groups=[0, 1], classes=["10", "9"])])]
+    (grid, _) = by_class_grids("mine", lines_by_set(cells)[UNKNOWN], title="t")
+    assert [cells[0] for cells in texts(grid)] == ["9", "10"]
