@@ -6,8 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 from statistics import mean, stdev
+from typing import Any
 
+import numpy as np
 from doc_blocks import ROOT
 
 from gmpool.data import CATALOGUE
@@ -19,6 +22,7 @@ from gmpool.report.paper import published
 from gmpool.report.statistics import paired
 from gmpool.tasks.generate.paired import PairTest, pair_tests
 from gmpool.tasks.generate.recorded import Line, lines_by_set
+from gmpool.tasks.retrosynthesis.top_k import K
 
 
 def page(name: str) -> str:
@@ -274,3 +278,37 @@ def test_it_says_what_the_other_twelve_seeds_give() -> None:
     shown = f"above MinCutPool on strict validity (p = {p[3]:.3f}), not significantly on loose"
     assert f"{shown} (p = {p[2]:.3f})" in PAGE
     assert max(p[0], p[3]) <= 0.05 < p[2]
+
+
+def retrosynthesis_rows(store: str) -> dict[tuple[str, str], Any]:
+    rows = RunStore(ROOT / "results" / store)
+    return {(row.dataset, row.method): row for row in rows}
+
+
+def test_it_says_what_is_recorded_of_retrosynthesis() -> None:
+    floor, short = retrosynthesis_rows("gln"), retrosynthesis_rows("gln-cpu")
+    given = "USPTO-50k-given"
+    for name, row in (
+        ("frequency", floor[given, "frequency"]),
+        ("mean", short[given, "mean"]),
+        ("GMPool_1", short[given, "gmpool"]),
+    ):
+        steps = row.epochs * (row.config["train"]["epoch_steps"] if row.epochs else 0)
+        shares = " | ".join(
+            f"{share:.1f}" for share in row.more["retrosynthesis"]["top"]["published"]
+        )
+        assert f"| {name} | {steps:,} | {shares} |" in PAGE
+    theirs = [published(given, "mean", f"top-{k}") for k in K]
+    means = [each[0] for each in theirs if each]
+    assert f"| 30,000 | {' | '.join(f'{each:.1f}' for each in means)} |" in PAGE
+    unknown = floor["USPTO-50k", "frequency"].more["retrosynthesis"]["top"]["published"]
+    said = [f"{share:.1f}" for share in unknown]
+    assert f"frequency gives {', '.join(said[:-1])} and {said[-1]} %" in PAGE
+    own = short[given, "mean"]
+    assert f"top-1 is {means[0] - own.test:.1f} points below" in PAGE
+    rises = [b - a for a, b in pairwise(own.curve["valid_metric"])]
+    assert min(rises) > 1, "with every 600 steps"
+    gap = abs(own.test - short[given, "gmpool"].test)
+    assert f"{gap:.1f} points at top-1" in PAGE
+    found = np.array(floor["USPTO-50k", "frequency"].more["retrosynthesis"]["ranks"]["merged"]) > 0
+    assert f"Templates reach {100 * found.mean():.0f} %" in PAGE
