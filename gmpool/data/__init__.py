@@ -7,6 +7,8 @@ from gmpool.data.dataset import Dataset as Dataset
 from gmpool.data.dataset import Source as Source
 from gmpool.data.dataset import load as load
 from gmpool.data.epoch_batches import epoch_batches as epoch_batches
+from gmpool.data.inner_folds import inner_folds as inner_folds
+from gmpool.data.make_splits import with_splits as with_splits
 from gmpool.data.packed import PackedGraphs as PackedGraphs
 from gmpool.data.sources.catalogue import CATALOGUE as CATALOGUE
 from gmpool.data.sources.catalogue import Card as Card

@@ -91,6 +91,16 @@ class GraphBatch:
         return _take(self.graphs.y, self.ids)
 
     @cached_property
+    def graph_float(self) -> Tensor | None:
+        """float32 [B, F]; NaN where a feature is not defined."""
+        return _take(self.graphs.graph_float, self.ids)
+
+    @cached_property
+    def graph_weight(self) -> Tensor | None:
+        """float32 [B]."""
+        return _take(self.graphs.graph_weight, self.ids)
+
+    @cached_property
     def edge_index(self) -> Tensor:
         """int64 [2, E]: row 0 the sources, row 1 the targets (PyG's convention)."""
         rowptr, col = self.graph.rowptr, self.graph.col

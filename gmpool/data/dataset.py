@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ import torch
 from gmpool.atomic_files import PathLike
 from gmpool.data.batch import GraphBatch, Ids
 from gmpool.data.epoch_batches import epoch_batches
+from gmpool.data.molecule_groups import MoleculeGroups
+from gmpool.data.ordered_splits import Times
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.splits import Split, stratified_folds
 from gmpool.data.understood import what_was_understood
@@ -43,6 +46,13 @@ class Dataset:
     """Lines on how its source understood it."""
     split_reason: str = ""
     """Where its splits come from."""
+    split_kind: Mapping[str, Any] = field(default_factory=dict)
+    """The same for a program to read: "kind" (random, stratified, scaffold, time, column) and what
+    else was asked for. Empty where the splits came with the data."""
+    molecules: MoleculeGroups | None = None
+    """Of a user's own molecules: which are equal, and their scaffolds."""
+    times: Times | None = None
+    """Of a table that is split by time."""
 
     @classmethod
     def of(
@@ -54,15 +64,22 @@ class Dataset:
         about: tuple[str, ...] = (),
         split_reason: str = "",
         lines: tuple[int, ...] = (),
+        molecules: MoleculeGroups | None = None,
+        times: Times | None = None,
     ) -> Dataset:
         """A set with the metric of its labels, and with its own splits. Without any, labelled
         graphs get ten stratified folds (fewer where there are fewer graphs than ten)."""
+        kind: dict[str, Any] = {}
         if folds is None:
             enough = graphs.y is not None and graphs.num_graphs >= 3
             folds = _stratified(graphs) if enough else ()
             split_reason = "stratified, always the same" if enough else ""
+            kind = {"kind": "stratified", "folds": len(folds), "repeats": 1, "seed": 0}
         metric = None if graphs.task is None else metric_for(graphs.task, graphs.num_outputs)
-        return cls(graphs.name, graphs, folds, metric, skipped, lines, about, split_reason)
+        return cls(
+            graphs.name, graphs, folds, metric, skipped, lines, about, split_reason,
+            kind if folds else {}, molecules, times,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return self.graphs.num_graphs
@@ -75,7 +92,9 @@ class Dataset:
     @property
     def understood(self) -> tuple[str, ...]:
         """What was read, in a few lines: where from, which labels, which splits, and warnings."""
-        return what_was_understood(self.graphs, self.folds, self.about, self.split_reason)
+        kept = self.molecules is None or "groups" in self.split_kind or not find_spec("rdkit")
+        cut = 0 if kept or self.molecules is None else self.molecules.cut_by(self.folds)
+        return what_was_understood(self.graphs, self.folds, self.about, self.split_reason, cut)
 
     def to(self, device: torch.device | str) -> Dataset:
         """The same graphs on another device; batches are then made there."""
@@ -162,11 +181,11 @@ def load(name_or_path: PathLike, root: PathLike | None = None, **options: Any) -
 def _taken(options: Mapping[str, Any], source: Source, name: str) -> dict[str, Any]:
     """The options that the source has. What is empty asks for nothing that it could lack."""
     every = [SOURCES[each] for each in SOURCES]
-    known = {key: (flag, each.what) for each in every for key, flag in each.options.items()}
+    known = {key: flag for each in every for key, flag in each.options.items()}
     for key, value in options.items():
         if key not in known:
             raise unknown("option of data", key, known)
-        flag, what = known[key]
-        if value and flag and key not in source.options:
-            raise UserError(f"{flag} is for {what}, and {name!r} is not one")
+        if value and known[key] and key not in source.options:
+            what = " or ".join(each.what for each in every if key in each.options)
+            raise UserError(f"{known[key]} is for {what}, and {name!r} is not one")
     return {key: value for key, value in options.items() if key in source.options}

@@ -50,6 +50,8 @@ class FixedBatch:
     bond_kinds: Tensor | None  # [C, num_edge_features]
     graph_code: Tensor | None
     gcn_code: Tensor | None
+    graph_float: Tensor | None = None  # [B+1, F]
+    graph_weight: Tensor | None = None  # [B]; 0 for graphs that are not there
     bits: AdjacencyBits | None = None  # of the whole set, in place of graph and gcn
     edge_weight: ClassVar[None] = None
 
@@ -96,12 +98,14 @@ class FixedBatches:
         dense: bool = False,
         normalised: bool = True,
         numbers: bool = False,
+        back: bool = False,
     ) -> None:
         """plain: whether the adjacency as it is will be wanted; normalised: whether Â will be.
         attr: whether features of edges will be, with the adjacency; codes: whether kinds of bonds,
         for sets that know them. dense: whether both adjacencies shall be bits, and nothing else of
         the edges be there, for sets that have them as bits. numbers: whether nodes are shown by the
-        number of their one category, [N], instead of by features."""
+        number of their one category, [N], instead of by features. back: whether the way back of
+        each edge will be wanted."""
         self.bits = graphs.adjacency_bits if dense else None
         self.graphs, self.plain = graphs, plain and self.bits is None
         self._known: dict[int, tuple[Tensor, Tensor]] = {}  # rows are the set's, and stay
@@ -115,11 +119,15 @@ class FixedBatches:
         self.y: Tensor | None = None
         if graphs.y is not None:
             self.y = _and_one(graphs.y, float("nan") if graphs.y.is_floating_point() else -100)
+        floats, weight = graphs.graph_float, graphs.graph_weight
+        self.floats = None if floats is None else _and_one(floats)
+        self.weight = None if weight is None else _and_one(weight)
         self.attr: Tensor | None = None
         if attr and (graphs.edge_cat is not None or graphs.edge_float is not None):
             cat = None if graphs.edge_cat is None else graphs.edge_cat.long()
             attr_of = features(graphs.edge_float, cat, graphs.edge_cat_sizes, graphs.num_edges)
             self.attr = _and_one(attr_of.to(self.device))
+        self.back = back or self.attr is not None
         self.kinds: BondKinds | None = None
         if codes and graphs.bond_kinds is not None:
             rows, *codes_of = graphs.bond_kinds
@@ -162,14 +170,16 @@ class FixedBatches:
                 )
                 index = torch.stack([graph.col, target], dim=1)  # [R, 2, E]
             if self.kinds is not None:
-                graph_code = self.kinds.graph[entry]
+                kinds, graph_code = self.kinds.rows.expand(R, -1, -1), self.kinds.graph[entry]
         if self.bits is None and self.normalised:
             gcn, entry = self._matrix(self.graphs.gcn_rows, ids, batch, where, full, bounds.loops)
             if self.kinds is not None:
                 kinds, gcn_code = self.kinds.rows.expand(R, -1, -1), self.kinds.gcn[entry]
         y = None if self.y is None else self.y[ids]
         numbers = torch.cat([ids, ids.new_full((R, 1), self.empty)], dim=1)  # [R, B+1]
-        edges = (graph, gcn, attr, index, kinds, graph_code, gcn_code, self.bits)
+        floats = None if self.floats is None else self.floats[numbers]
+        weight = None if self.weight is None else self.weight[ids]
+        edges = (graph, gcn, attr, index, kinds, graph_code, gcn_code, floats, weight, self.bits)
         return FixedBatch(self.x[where], full, batch, numbers, y, real, *edges)
 
     def _entries(self, rows: Rows) -> tuple[Tensor, Tensor]:
@@ -204,7 +214,7 @@ class FixedBatches:
         weight = perm = None
         if rows.weight is not None:
             weight = torch.where(there, rows.weight[entry], 0.0)
-        if self.attr is not None and rows.weight is None:
+        if self.back and rows.weight is None:
             local = self.graphs.reversed_rows.perm
             assert local is not None
             begins = torch.cat([eptr[:, :-1], eptr.new_zeros(R, 1)], dim=1).gather(1, owner)

@@ -32,9 +32,9 @@ class PackedGraphs(PackedConstants):
         part = self.batch(ids)
         kept: dict[str, Any] = {}
         for name, values in self.tensors().items():
-            index = part.node_ids if name.startswith("node") else part.edge_ids
             if name not in ("node_ptr", "row_ptr", "y"):
-                kept[name] = values.index_select(0, index)
+                index = {"node": part.node_ids, "graph": part.ids}.get(name.split("_")[0])
+                kept[name] = values.index_select(0, part.edge_ids if index is None else index)
         kept |= {"node_ptr": part.ptr, "row_ptr": part.graph.rowptr.long(), "y": part.y}
         if self.graph_names is not None:
             kept["graph_names"] = tuple(self.graph_names[i] for i in part.ids.tolist())

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 Task = Literal["multiclass", "binary", "regression"]
-_OFTEN_EMPTY = ("cat_starts", "node_type_names")  # left out of the metadata where a set has none
+# Left out of the metadata where a set has none.
+_OFTEN_EMPTY = ("cat_starts", "node_type_names", "graph_float_names")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -50,6 +51,12 @@ class PackedFields:
     """float32 [E, Fe]: numeric edge features."""
     edge_weight: Tensor | None = None
     """float32 [E]: the adjacency's entries; None means all ones."""
+    graph_float: Tensor | None = None
+    """float32 [G, F]: numeric features of graphs; NaN where one is not defined."""
+    graph_float_names: tuple[str, ...] = ()
+    """What the columns of graph_float are called."""
+    graph_weight: Tensor | None = None
+    """float32 [G]: how much each graph counts in training, 0 or more; None: all as much."""
     y: Tensor | None = None
     """int64 [G] classes (multiclass), or float32 [G, T] with NaN = missing (binary, regression)."""
     task: Task | None = None
@@ -99,6 +106,11 @@ class PackedFields:
     @property
     def mean_nodes(self) -> float:
         return self.num_nodes / max(self.num_graphs, 1)
+
+    @property
+    def is_molecular(self) -> bool:
+        """Categorical nodes and edges and no numbers, as molecules have them."""
+        return bool(self.edge_cat_sizes) and sum(self.cat_sizes) == self.num_features
 
     @property
     def num_classes(self) -> int:

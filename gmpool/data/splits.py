@@ -53,11 +53,14 @@ def ten_folds(name: str) -> tuple[Split, ...]:
     if name not in published_folds():
         raise unknown("set with published folds", name, published_folds())
     codes = torch.tensor([-1 if c == "-" else int(c) for c in published_folds()[name]])
-    return _rotate(codes, 10)
+    return rotate(codes, 10)
 
 
-def _rotate(part: Tensor, k: int) -> tuple[Split, ...]:
-    """``part`` int64 [G]: each graph's part in 0..k-1, or -1 for always in training."""
+def rotate(part: Tensor, k: int) -> tuple[Split, ...]:
+    """k folds: fold f is tested on part f, validated on part f-1 (the first on the last).
+
+    part: int64 [G], each graph's part in 0..k-1, or -1 for always in training.
+    """
     folds = []
     for fold in range(k):
         test, valid = part == fold, part == (fold - 1) % k
@@ -90,23 +93,30 @@ def stratified_folds(y: Tensor, k: int = 10, seed: int = 0) -> tuple[Split, ...]
     dealt = shuffled[torch.sort(values[shuffled], stable=True).indices]
     part = torch.empty(n, dtype=torch.int64)
     part[dealt] = torch.arange(n) % k
-    return _rotate(part, k)
+    return rotate(part, k)
 
 
-def random_split(
-    n: int, seed: int = 0, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
-) -> Split:
-    """A random split of n graphs; every part with a positive fraction gets at least one graph."""
+def part_sizes(n: int, fractions: tuple[float, float, float]) -> tuple[int, int, int]:
+    """How many of n graphs are for training, validation and test; every part with a positive
+    fraction gets at least one."""
     if min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-6:
         raise DataError(f"fractions must be positive and sum to 1 (got {fractions})")
     wanted = sum(f > 0 for f in fractions)
     if n < wanted:
         raise DataError(f"cannot split {n} graphs into {wanted} parts")
     valid, test = (max(round(n * f), 1) if f > 0 else 0 for f in fractions[1:])
+    while valid + test > n - (fractions[0] > 0):  # rounding has left nothing for training
+        valid, test = (valid - 1, test) if valid > test else (valid, test - 1)
+    return n - valid - test, valid, test
+
+
+def random_split(
+    n: int, seed: int = 0, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
+) -> Split:
+    """A random split of n graphs; every part with a positive fraction gets at least one graph."""
+    sizes = part_sizes(n, fractions)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-    train = n - valid - test
-    parts = (order[:train], order[train : train + valid], order[train + valid :])
-    return Split(*(part.sort().values for part in parts))
+    return Split(*(part.sort().values for part in order.split(sizes)))
 
 
 def is_part(word: str) -> bool:
@@ -148,7 +158,7 @@ def folds_from_column(
             f"{where}: the split column must hold at least three folds, 0 to k-1 or 1 to k "
             f"(got {', '.join(map(str, found[:9]))}); else write train, valid and test"
         )
-    return _rotate(torch.tensor([int(value) - found[0] for value in values]), k)
+    return rotate(torch.tensor([int(value) - found[0] for value in values]), k)
 
 
 def _not_a_part(

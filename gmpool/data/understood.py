@@ -6,18 +6,25 @@ import torch
 from torch import Tensor
 
 from gmpool.data.packed_fields import PackedFields
+from gmpool.data.split_request import FOLDED_WORDS
 from gmpool.data.splits import Split
 
 _SHOWN = 4
 
 
 def what_was_understood(
-    graphs: PackedFields, folds: Sequence[Split], about: tuple[str, ...], split_reason: str
+    graphs: PackedFields,
+    folds: Sequence[Split],
+    about: tuple[str, ...],
+    split_reason: str,
+    cut_molecules: int = 0,
 ) -> tuple[str, ...]:
-    """about: the lines of the source; without any, the graphs are counted."""
+    """about: the lines of the source; without any, the graphs are counted. cut_molecules: those
+    that are in several parts."""
     labels = [] if graphs.y is None else [_labels(graphs, graphs.y.cpu())]
     splits = _splits(folds, split_reason)
-    return (*(about or _counted(graphs)), *labels, *splits, *_warnings(graphs, folds))
+    warnings = (*_warnings(graphs, folds), *_cut(cut_molecules))
+    return (*(about or _counted(graphs)), *labels, *splits, *warnings)
 
 
 def _counted(graphs: PackedFields) -> tuple[str, ...]:
@@ -88,6 +95,15 @@ def _warnings(graphs: PackedFields, folds: Sequence[Split]) -> Iterator[str]:
                 f"warning: in {where} {_columns(graphs, columns)} one class only: "
                 "its scores there will be undefined"
             )
+
+
+def _cut(molecules: int) -> Iterator[str]:
+    if molecules:
+        are = "molecule is" if molecules == 1 else "molecules are"
+        yield (
+            f"warning: {molecules:,} {are} in several rows that lie in several parts of the split; "
+            f"{FOLDED_WORDS} keeps each in one part"
+        )
 
 
 def _one_class(y: Tensor) -> Tensor:

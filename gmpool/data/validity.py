@@ -22,6 +22,7 @@ def check(graphs: PackedFields) -> None:
     _check_categories(graphs)
     for field in ("node_float", "edge_float", "edge_weight"):
         _check_finite(graphs, field)
+    _check_graph_features(graphs)
     _check_labels(graphs)
 
 
@@ -71,6 +72,8 @@ _TENSORS = {
     "node_float": ((torch.float32,), (2,)),
     "edge_float": ((torch.float32,), (2,)),
     "edge_weight": ((torch.float32,), (1,)),
+    "graph_float": ((torch.float32,), (2,)),
+    "graph_weight": ((torch.float32,), (1,)),
     "y": ((torch.int64, torch.float32), (1, 2)),
 }
 _TUPLES: dict[str, type] = {
@@ -81,6 +84,7 @@ _TUPLES: dict[str, type] = {
     "class_names": str,
     "task_names": str,
     "graph_names": str,
+    "graph_float_names": str,
 }
 
 
@@ -93,7 +97,8 @@ def _check_layout(graphs: PackedFields) -> None:
         ok = ptr.numel() > 0 and int(ptr[0]) == 0 and int(ptr[-1]) == end
         if not ok or bool((ptr[1:] < ptr[:-1]).any()):
             _fail(graphs, f"{field} must be ascending int64 offsets from 0 to {end}")
-    rows = {"node": graphs.num_nodes, "edge": graphs.num_edges, "y": graphs.num_graphs}
+    G = graphs.num_graphs
+    rows = {"node": graphs.num_nodes, "edge": graphs.num_edges, "y": G, "graph": G}
     for field, value in graphs.tensors().items():
         want = rows.get(field.split("_")[0])
         if want is not None and field != "node_ptr" and value.size(0) != want:
@@ -159,6 +164,21 @@ def _check_finite(graphs: PackedFields, field: str) -> None:
         column = f" column {at[1]}" if len(at) > 1 else ""
         value = float(values[tuple(at)])
         _fail(graphs, f"{_place(graphs, field, at[0])}, {field}{column}: value is {value}")
+
+
+def _check_graph_features(graphs: PackedFields) -> None:
+    floats, weight, names = graphs.graph_float, graphs.graph_weight, graphs.graph_float_names
+    width = 0 if floats is None else floats.size(1)
+    if width != len(names):
+        _fail(graphs, f"graph_float has {width} columns, but {len(names)} names are given")
+    if floats is not None and bool(floats.isinf().any()):
+        graph, column = floats.isinf().nonzero()[0].tolist()
+        _fail(graphs, f"graph {graph}, {names[column]}: value is {float(floats[graph, column])}")
+    if weight is not None:
+        bad = ~(weight.isfinite() & (weight >= 0))
+        if bool(bad.any()):
+            graph = int(bad.nonzero()[0])
+            _fail(graphs, f"graph {graph}: weight is {float(weight[graph])}, not 0 or more")
 
 
 def _check_labels(graphs: PackedFields) -> None:

@@ -24,9 +24,27 @@ TABLE_FLAGS = (
         "Table: the column that says train, valid or test, or the number of a fold; none: "
         "whatever the columns say, a random split.",
     ),
+    Flag(
+        "split",
+        str,
+        "Own data: random, stratified, or of a table scaffold, time or column; default: a split "
+        "column, else random.",
+    ),
+    Flag("time_column", str, "Table: the column with dates or numbers for --split time."),
+    Flag("split_seed", int, "Own data: draws another split of the kind; default 0."),
+    Flag("split_sizes", str, "Own data: percent of train, valid and test; default 80,10,10."),
     Flag("skip_bad_rows", bool, "Table: leave unusable rows out instead of stopping.", False),
     Flag("skip_bad_labels", bool, "Table: leave unusable labels out, and keep their rows.", False),
 )
+FOLD_FLAGS = (
+    Flag(
+        "folds",
+        int,
+        "So many folds: made of a table, or with --split; else the first of those a set has.",
+    ),
+    Flag("repeats", int, "Own data: the folds again with other shuffles, so many times in all."),
+)
+"""Of a task that takes all folds of a set."""
 
 
 class OpensSets(Task):
@@ -43,10 +61,13 @@ class OpensSets(Task):
         return self.open(self._place(text, folder), **options)
 
     def takes(self, text: str, folder: Path) -> Collection[str]:
-        source = source_of(self._place(text, folder))
-        flags = super().takes(text, folder)
-        taken = set(source.options.values()) if source else ()
-        return [name for name in flags if f"--{name.replace('_', '-')}" in taken]
+        return self.flags_for(self._place(text, folder))
+
+    def flags_for(self, source: str) -> Collection[str]:
+        found = source_of(source)
+        taken = set(found.options.values()) if found else ()
+        names = super().flags_for(source)
+        return [name for name in names if f"--{name.replace('_', '-')}" in taken]
 
     def _place(self, text: str, folder: Path) -> str:
         """What `open` is given for it: a name, or the path from the folder of the plan."""

@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gmpool.data import CATALOGUE, from_column, random_split, stratified_folds, ten_folds
-from gmpool.data.splits import Split, folds_from_column, with_validation
+from gmpool.data.splits import Split, folds_from_column, part_sizes, rotate, with_validation
 from gmpool.errors import DataError, UserError
 
 TU = [name for name, entry in CATALOGUE.items() if entry.kind == "tu"]
@@ -74,6 +76,24 @@ def test_other_labels_give_random_folds(y: torch.Tensor) -> None:
 def test_too_many_folds() -> None:
     with pytest.raises(DataError, match="cannot make 10 folds of 4 graphs"):
         stratified_folds(torch.zeros(4), 10)
+
+
+def test_fold_f_is_validated_on_the_one_before_it() -> None:
+    folds = rotate(torch.tensor([0, 1, 2, -1, 1]), 3)
+    assert [split.test.tolist() for split in folds] == [[0], [1, 4], [2]]
+    assert [split.valid.tolist() for split in folds] == [[2], [0], [1, 4]]
+    assert all(3 in split.train.tolist() for split in folds)
+
+
+@given(st.integers(3, 200), st.integers(0, 100), st.integers(0, 100))
+def test_sizes_of_parts_are_those_asked_for(count: int, first: int, second: int) -> None:
+    low, high = sorted((first, second))
+    fractions = (low / 100, (high - low) / 100, (100 - high) / 100)
+    sizes = part_sizes(count, fractions)
+    assert sum(sizes) == count
+    for size, fraction in zip(sizes, fractions, strict=True):
+        assert size >= (fraction > 0)
+        assert abs(size - count * fraction) < 2.5
 
 
 def test_random_split() -> None:

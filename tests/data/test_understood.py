@@ -7,6 +7,7 @@ from small_sets import classes
 
 from gmpool.data import Dataset, PackedGraphs, Split, random_split
 from gmpool.data.packed_fields import Task
+from gmpool.data.understood import what_was_understood
 
 
 def labelled(values: list[list[float]], task: Task, *names: str) -> PackedGraphs:
@@ -71,6 +72,13 @@ def test_a_part_with_one_class_only_is_a_warning() -> None:
     gaps = labelled([[float(i % 2)] for i in range(4)] + [[float("nan")]] * 2, "binary", "a")
     ids = torch.arange(4)
     assert not any("warning" in line for line in lines(gaps, Split(ids, ids, torch.tensor([4, 5]))))
+
+
+def test_molecules_in_several_parts_are_a_warning() -> None:
+    graphs = classes(6)
+    for count, told in ((0, None), (1, "1 molecule is"), (1200, "1,200 molecules are")):
+        last = what_was_understood(graphs, (random_split(6),), (), "", count)[-1]
+        assert last.startswith(f"warning: {told} in several rows that lie in") == bool(told)
 
 
 def test_graphs_without_labels_and_one_graph() -> None:

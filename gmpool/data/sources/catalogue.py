@@ -52,6 +52,8 @@ class Card(NamedTuple):
     graphs: int
     nodes: int
     """Of all graphs together."""
+    is_molecules: bool = False
+    """Whether it is known that these are molecules with bonds."""
 
 
 def card(name: str) -> Card | None:

@@ -43,7 +43,7 @@ _WIDE_NUMBER = re.compile(r"\[[^\]]*?([#H+-]\d{3,})")
 _ELEMENTS = 118
 _SHOWN_LETTERS = 200
 # What RDKit raises; its own classes, such as that of a bond that cannot be kekulised, are these.
-_REFUSED = (RuntimeError, ValueError, OverflowError)
+REFUSED = (RuntimeError, ValueError, OverflowError)
 
 
 class BadSmiles(ValueError):
@@ -85,7 +85,7 @@ class MoleculePacker:
                 atoms = self._atom_features(molecule)
             except BadSmiles:
                 raise
-            except _REFUSED as error:
+            except REFUSED as error:
                 raise _impossible(smiles, _reason(error)) from error
         for bond, features in zip(molecule.GetBonds(), bonds, strict=True):
             a = self._num_atoms + bond.GetBeginAtomIdx()
@@ -126,27 +126,7 @@ class MoleculePacker:
         )
 
     def _parse(self, smiles: str) -> Any:
-        chem = self._chem
-        molecule = chem.MolFromSmiles(smiles)
-        if molecule is None:
-            molecule = chem.MolFromSmiles(smiles, sanitize=False)
-            if molecule is None:
-                raise BadSmiles(f"cannot parse SMILES {_shown(smiles)}")
-            for problem in chem.DetectChemistryProblems(molecule):
-                if not self._forgiven(molecule, problem):
-                    raise _impossible(smiles, problem.Message())
-            molecule.UpdatePropertyCache(strict=False)
-            chem.SanitizeMol(molecule, chem.SANITIZE_ALL ^ chem.SANITIZE_PROPERTIES)
-        if molecule.GetNumAtoms() == 0:
-            raise BadSmiles("the SMILES is empty")
-        return molecule
-
-    @staticmethod
-    def _forgiven(molecule: Any, problem: Any) -> bool:
-        """Newer RDKit refuses valences of B, Al and Ge that OGB's sets contain."""
-        if problem.GetType() != "AtomValenceException":
-            return False
-        return molecule.GetAtomWithIdx(problem.GetAtomIdx()).GetAtomicNum() in ODD_VALENCES
+        return parse_smiles(self._chem, smiles)
 
     def _feature_sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """How many values each atom feature and each bond feature can take."""
@@ -170,6 +150,33 @@ class MoleculePacker:
             graph_names=tuple(self.smiles),
             **labels,
         )
+
+
+def parse_smiles(chem: Any, smiles: str) -> Any:
+    """RDKit's molecule; raises BadSmiles, or what RDKit raises, for one that cannot be.
+
+    chem: ``rdkit.Chem``, an optional package.
+    """
+    molecule = chem.MolFromSmiles(smiles)
+    if molecule is None:
+        molecule = chem.MolFromSmiles(smiles, sanitize=False)
+        if molecule is None:
+            raise BadSmiles(f"cannot parse SMILES {_shown(smiles)}")
+        for problem in chem.DetectChemistryProblems(molecule):
+            if not _forgiven(molecule, problem):
+                raise _impossible(smiles, problem.Message())
+        molecule.UpdatePropertyCache(strict=False)
+        chem.SanitizeMol(molecule, chem.SANITIZE_ALL ^ chem.SANITIZE_PROPERTIES)
+    if molecule.GetNumAtoms() == 0:
+        raise BadSmiles("the SMILES is empty")
+    return molecule
+
+
+def _forgiven(molecule: Any, problem: Any) -> bool:
+    """Newer RDKit refuses valences of B, Al and Ge that OGB's sets contain."""
+    if problem.GetType() != "AtomValenceException":
+        return False
+    return molecule.GetAtomWithIdx(problem.GetAtomIdx()).GetAtomicNum() in ODD_VALENCES
 
 
 def _check_text(smiles: str) -> None:

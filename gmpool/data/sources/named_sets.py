@@ -31,7 +31,7 @@ def load_tu_set(name: str, root: PathLike | None = None) -> Dataset:
     folds = ten_folds(name) if name in published_folds() else None
     for fold in folds or ():
         check_split(fold, len(graphs), str(path))
-    return Dataset.of(graphs, folds, split_reason="published")
+    return replace(Dataset.of(graphs, folds, split_reason="published"), split_kind={})
 
 
 def find_tu_set(name: str, root: PathLike | None = None) -> Path:

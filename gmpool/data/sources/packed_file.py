@@ -15,8 +15,11 @@ from torch import Tensor
 from gmpool.atomic_files import PathLike, replacing
 from gmpool.data import validity
 from gmpool.data.dataset import SOURCES, Dataset, Source
+from gmpool.data.make_splits import with_splits
+from gmpool.data.molecule_groups import MoleculeGroups
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.sources.find_file import cache_dir
+from gmpool.data.split_request import OPTIONS
 from gmpool.data.splits import Split
 from gmpool.data.validity import check_split
 from gmpool.errors import DataError
@@ -158,13 +161,23 @@ def packed_once(name: str, source: str, make: Callable[[], Packed]) -> Packed:
     return made
 
 
-def _load(path: str, root: PathLike | None) -> Dataset:
+def _load(path: str, root: PathLike | None, **split_options: Any) -> Dataset:
     graphs, split = read(path)
-    return Dataset.of(graphs, None if split is None else (split,))
+    folds = None if split is None else (split,)
+    dataset = Dataset.of(graphs, folds, molecules=MoleculeGroups.of(graphs))
+    return with_splits(dataset, **split_options)
 
 
 def _is_packed(path: Path) -> bool:
     return path.suffix == ".safetensors" and not path.is_dir()
 
 
-SOURCES.register("packed")(Source(load=_load, accepts=_is_packed, files=".safetensors"))
+SOURCES.register("packed")(
+    Source(
+        load=_load,
+        accepts=_is_packed,
+        files=".safetensors",
+        options=OPTIONS,
+        what="a packed .safetensors file",
+    )
+)

@@ -10,14 +10,19 @@ import numpy as np
 from gmpool.atomic_files import PathLike
 from gmpool.data.dataset import SOURCES, Dataset, Source
 from gmpool.data.labels import check_task, class_fields, label_fields
+from gmpool.data.molecule_groups import MoleculeGroups
+from gmpool.data.ordered_splits import Times
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.packed_fields import Task
 from gmpool.data.sources.atom_types import AtomTypePacker
 from gmpool.data.sources.molecules import SHOWN_ERRORS, BadSmiles, MoleculePacker
 from gmpool.data.sources.table_cells import SUFFIXES, stem
-from gmpool.data.sources.table_columns import NO_SPLIT, Table
+from gmpool.data.sources.table_columns import Table
 from gmpool.data.sources.table_labels import Labels, find_labels, wrong_labels
-from gmpool.data.splits import Split, folds_from_column, from_column, random_split, with_validation
+from gmpool.data.sources.table_split import ColumnSplit, split_table
+from gmpool.data.sources.table_times import read_times, times_of
+from gmpool.data.split_request import NO_SPLIT, OPTIONS, SplitRequest
+from gmpool.data.splits import Split, folds_from_column, from_column
 from gmpool.errors import DataError, UserError, unknown
 
 
@@ -25,11 +30,11 @@ class _Reading(NamedTuple):
     """What a table held."""
 
     graphs: PackedGraphs
-    folds: tuple[Split, ...]
+    split: ColumnSplit | None
     skipped: list[str]
     lines: list[int]
     about: tuple[str, ...]
-    split_column: str | None
+    times: Times | None
 
 
 def read_csv(
@@ -69,9 +74,11 @@ def read_csv(
         packer=packer,
         skip_bad_labels=skip_bad_labels,
     )
-    if len(read.folds) > 1:
+    if read.split is None:
+        return read.graphs, None, read.skipped
+    if len(read.split.folds) > 1:
         raise UserError(f"{path}: {split_column!r} makes several folds; read them with load_table")
-    return read.graphs, read.folds[0] if read.folds else None, read.skipped
+    return read.graphs, read.split.folds[0], read.skipped
 
 
 def _read(
@@ -84,13 +91,16 @@ def _read(
     skip_bad_rows: bool = False,
     packer: MoleculePacker | None = None,
     skip_bad_labels: bool = False,
+    time_column: str | None = None,
 ) -> _Reading:
     check_task(task)
     table = Table.read(path)
     smiles_at = table.find_smiles(smiles_column)
     split_at = table.find_split(split_column)
-    labels = find_labels(table, label_columns, {smiles_at, split_at}, task)
+    time_at = None if time_column is None else table.position(time_column)
+    labels = find_labels(table, label_columns, {smiles_at, split_at, time_at}, task)
     wrong = wrong_labels(table, labels, task)
+    times, timeless = (None, {}) if time_at is None else read_times(table, time_at)
 
     packer = packer or MoleculePacker()
     kept: list[int] = []
@@ -100,6 +110,9 @@ def _read(
         reasons = wrong.get(row, ())
         if reasons and not (skip_bad_labels and not needs_label):
             bad.append((line, reasons[0]))
+            continue
+        if row in timeless:
+            bad.append((line, timeless[row]))
             continue
         try:
             packer.add(cells[smiles_at].strip())
@@ -121,15 +134,9 @@ def _read(
     if not kept:
         raise DataError(f"{table.path}: no usable row; the first problem is {skipped[0]}")
 
-    folds: tuple[Split, ...] = ()
     lines = [table.lines[row] for row in kept]
-    if split_at is not None:
-        if table.numbers(split_at).numeric:
-            numbers = table.numbers(split_at).values[kept].tolist()
-            folds = folds_from_column(numbers, where=table.path, lines=lines)
-        else:
-            parts = [table.rows[row][split_at] for row in kept]
-            folds = (from_column(parts, where=table.path, lines=lines),)
+    split = None if split_at is None else _column_split(table, split_at, kept, lines)
+    when = None if time_at is None or times is None else times_of(table, time_at, times, kept)
     graphs = packer.finish(stem(path), **_fields(table, labels, kept, task)).validate()
     left_out = f", {len(skipped):,} left out" if skipped else ""
     comma = any(table.numbers(at).decimal_comma for at in labels.columns)
@@ -141,8 +148,17 @@ def _read(
         *(f"label left out: {line}" for line in _first(dropped, "{} more labels")),
         *([f"not used: {labels.unused}"] if labels.unused else []),
     ]
-    split_name = None if split_at is None else table.header[split_at]
-    return _Reading(graphs, folds, skipped, lines, tuple(about), split_name)
+    return _Reading(graphs, split, skipped, lines, tuple(about), when)
+
+
+def _column_split(table: Table, at: int, kept: list[int], lines: list[int]) -> ColumnSplit:
+    if table.numbers(at).numeric:
+        numbers = table.numbers(at).values[kept].tolist()
+        folds = folds_from_column(numbers, where=table.path, lines=lines)
+    else:
+        parts = [table.rows[row][at] for row in kept]
+        folds = (from_column(parts, where=table.path, lines=lines),)
+    return ColumnSplit(table.header[at], folds, table.path)
 
 
 def _first(lines: Sequence[str], more: str) -> list[str]:
@@ -168,49 +184,57 @@ def _fields(table: Table, labels: Labels, kept: list[int], task: Task | None) ->
 
 
 def load_table(
-    path: PathLike | Any, *, atoms: Literal["features", "types"] = "features", **columns: Any
+    path: PathLike | Any,
+    *,
+    atoms: Literal["features", "types"] = "features",
+    split: str | None = None,
+    folds: int | None = None,
+    repeats: int | None = None,
+    split_seed: int | None = None,
+    split_sizes: str | Sequence[float] | None = None,
+    time_column: str | None = None,
+    **columns: Any,
 ) -> Dataset:
     """A user's table or DataFrame; ``columns`` are the options of :func:`read_csv`.
 
     Without a split column there is one random split, 80/10/10, always the same; numbers in a named
-    one are folds; where it has no valid part a tenth of train is taken. ``atoms="types"``
-    makes a set like ZINC, whose atom types are the target: one category per atom, named in
-    ``node_type_names``, bonds single, double or triple, and no label unless its column is named.
+    one are folds; where it has no valid part a tenth of train is taken. ``split`` says otherwise:
+    "random", "stratified", "scaffold", with ``folds`` and so on as
+    :func:`gmpool.data.make_splits.with_splits` has them; "time", which tests the latest rows by
+    ``time_column``; "column", which takes what a column says.
+
+    ``atoms="types"`` makes a set like ZINC, whose atom types are the target: one category per atom,
+    named in ``node_type_names``, bonds single, double or triple, and no label unless its column is
+    named.
     """
     if atoms not in ("features", "types"):
         raise unknown("kind of atoms", atoms, ("features", "types"))
+    named = columns.get("split_column")
+    request = SplitRequest.of(
+        split, folds, repeats, split_seed, split_sizes, split_column=named, time_column=time_column
+    )
     types = atoms == "types"
     if types and columns.get("label_columns") is None:
         columns["label_columns"] = ()
-    read = _read(path, packer=AtomTypePacker() if types else None, **columns)
-    graphs, folds, reason = read.graphs, read.folds, ""
-    if read.split_column is not None:
-        folds, reason = _completed(read)
-    elif (types or graphs.y is not None) and graphs.num_graphs >= 3:
-        folds = (random_split(graphs.num_graphs),)
-        asked = (columns.get("split_column") or "").lower() == NO_SPLIT
-        why = "as asked" if asked else "because no column says train, valid or test"
-        reason = f"random 80/10/10, always the same, {why}"
+    if request.is_made:
+        columns["split_column"] = NO_SPLIT
+    packer = AtomTypePacker() if types else None
+    read = _read(path, packer=packer, time_column=time_column, **columns)
     about = read.about
-    if types and graphs.y is not None:
+    if types and read.graphs.y is not None:
         about = (*about, "the labels are not learned: what is rebuilt are the atoms")
-    skipped, lines = tuple(read.skipped), tuple(read.lines)
-    return Dataset.of(graphs, folds or None, skipped, about=about, split_reason=reason, lines=lines)
-
-
-def _completed(read: _Reading) -> tuple[tuple[Split, ...], str]:
-    """The splits of a column, each with a part for validation, and how they came about."""
-    reason = f"column {read.split_column!r}"
-    first = read.folds[0]
-    if len(read.folds) > 1 or len(first.valid):
-        return read.folds, reason
-    if not len(first.test):
-        raise DataError(
-            f"column {read.split_column!r} of {read.about[0].split(': ')[0]} names one part only; "
-            f"write train, valid and test, or take a random split with --split-column {NO_SPLIT}"
-        )
-    split = with_validation(first, read.graphs.y, read.graphs.name)
-    return (split,), f"{reason}, which names no valid part: a tenth of train, always the same"
+    dataset = Dataset.of(
+        read.graphs,
+        (),
+        tuple(read.skipped),
+        about=about,
+        lines=tuple(read.lines),
+        molecules=MoleculeGroups.of(read.graphs),
+        times=read.times,
+    )
+    learned = types or read.graphs.y is not None
+    none_asked = (named or "").lower() == NO_SPLIT
+    return split_table(dataset, request, read.split, none_asked=none_asked, learned=learned)
 
 
 def is_table(path: PathLike) -> bool:
@@ -230,6 +254,8 @@ SOURCES.register("table")(
             "task": "--task",
             "skip_bad_rows": "--skip-bad-rows",
             "skip_bad_labels": "--skip-bad-labels",
+            "time_column": "--time-column",
+            **OPTIONS,
             "atoms": "",
         },
         what="a CSV",

@@ -10,6 +10,7 @@ from typing import Any
 from gmpool.atomic_files import PathLike
 from gmpool.data.sources.table_cells import is_missing, open_cells
 from gmpool.data.sources.table_numbers import Numbers, read_numbers
+from gmpool.data.split_request import NO_SPLIT
 from gmpool.data.splits import is_part
 from gmpool.errors import DataError, unknown
 
@@ -19,8 +20,6 @@ _SMILES_NAMES = frozenset((
     "molecule",
 ))
 # fmt: on
-NO_SPLIT = "none"
-"""Instead of a column's name: no column says what is trained on."""
 _SHOWN_NAMES = 8
 _SHOWN_LETTERS = 60
 

@@ -92,7 +92,7 @@ def _named(table: Table, names: Sequence[str], free: list[int], task: Task | Non
         if at not in free:
             raise DataError(
                 f"{table.path}: column {table.header[at]!r} cannot be a label: it holds the "
-                "molecules or the split"
+                "molecules, the split or the times"
             )
         if not table.numbers(at).filled:
             raise DataError(f"{table.path}: label column {table.header[at]!r} has no value")

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from gmpool.atomic_files import PathLike
 from gmpool.data.dataset import SOURCES, Dataset, Source
+from gmpool.data.make_splits import with_splits
 from gmpool.data.pack import pack
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.sources.tu_files import TUFiles
+from gmpool.data.split_request import OPTIONS
 from gmpool.data.validity import MOST_CATEGORIES
 from gmpool.errors import DataError
 
@@ -134,10 +136,17 @@ def _check_edges(edges: NDArray[np.int32], owner: NDArray[np.int64], where: str)
         raise DataError(f"{where}:{line + 1}: edge between graph {ends[0]} and graph {ends[1]}")
 
 
+def load_tu(path: str, *, labelled: bool = True, **split: Any) -> Dataset:
+    """A user's own TU set; ``split`` are the options of
+    :func:`gmpool.data.make_splits.with_splits`. Without any it gets ten stratified folds."""
+    return with_splits(Dataset.of(read_tu(path, labelled=labelled)), **split)
+
+
 SOURCES.register("tu")(
     Source(
-        load=lambda path, root, **options: Dataset.of(read_tu(path, **options)),
-        options={"labelled": ""},
+        load=lambda path, root, **options: load_tu(path, **options),
+        options={"labelled": "", **OPTIONS},
+        what="a TU folder or zip",
         accepts=lambda path: path.is_dir() or path.suffix == ".zip",
         files=".zip, a TU folder",
     )

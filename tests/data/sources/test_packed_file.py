@@ -19,7 +19,7 @@ from gmpool.data import PackedGraphs, from_pyg, from_smiles, load, load_packed, 
 from gmpool.data.sources import packed_file
 from gmpool.data.sources.packed_file import FORMAT, packed_once, read
 from gmpool.data.splits import Split, random_split
-from gmpool.errors import DataError
+from gmpool.errors import DataError, UserError
 
 PARTS = ("train", "valid", "test")
 
@@ -48,6 +48,27 @@ def test_the_split_travels_along(graphs: PackedGraphs, tmp_path: Path) -> None:
     assert back.digest == split.digest
     save(graphs, tmp_path / "b")
     assert read(tmp_path / "b")[1] is None
+
+
+def test_a_set_from_a_file_can_be_split_otherwise(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    smiles = ["CCO", "OCC", "c1ccccc1", "Cc1ccccc1", "C1CC1", "CC1CC1", "N", "CN"]
+    path = tmp_path / "set.safetensors"
+    save(from_smiles(smiles, [0.5 * i for i in range(8)]), path, random_split(8))
+    own = load(path)
+    assert own.folds[0].digest == random_split(8).digest
+    assert own.split_kind == {}
+    assert "split: 6 train, 1 valid, 1 test" in own.understood
+    assert own.understood[-1].startswith(
+        "warning: 1 molecule is in several rows that lie in several"
+    )
+    made = load(path, split="scaffold", folds=3)
+    assert sorted(split.test.tolist() for split in made.folds) == [[0, 1, 6, 7], [2, 3], [4, 5]]
+    assert made.split_kind["repeated_molecules"] == 1
+    save(classes(12), path)
+    assert load(path, split="stratified", folds=4).split_kind["folds"] == 4
+    with pytest.raises(UserError, match="--split scaffold is for tables of molecules, and shapes"):
+        load(path, split="scaffold")
 
 
 def rewrite(path: Path, change: Any) -> None:
