@@ -43,11 +43,11 @@ class BatchEdges:
 
     @cached_property
     def entries(self) -> SparseMatrix:
-        return _listed(_held(self.batch.graph, "entries"))
+        return _listed(held(self.batch.graph, "entries"))
 
     @cached_property
     def _listed_gcn(self) -> SparseMatrix:
-        return _listed(_held(self.batch.gcn, "gcn"))
+        return _listed(held(self.batch.gcn, "gcn"))
 
     def _bits(self, *, normalised: bool) -> BitMatrix | None:
         """Â or A, for a batch that lists no entries."""
@@ -75,13 +75,13 @@ class BatchEdges:
     def bonds(self) -> Bonds | None:
         if (kinds := self.batch.bond_kinds) is None:
             return None
-        return Bonds(self.entries, kinds, _held(self.batch.graph_code, "bonds"))
+        return Bonds(self.entries, kinds, held(self.batch.graph_code, "bonds"))
 
     @cached_property
     def gcn_bonds(self) -> Bonds | None:
         if (kinds := self.batch.bond_kinds) is None:
             return None
-        return Bonds(self._listed_gcn, kinds, _held(self.batch.gcn_code, "gcn_bonds"))
+        return Bonds(self._listed_gcn, kinds, held(self.batch.gcn_code, "gcn_bonds"))
 
     def squared_sum(self, segments: Segments) -> Tensor:
         return squared_sum(self.plain, segments, self.dtype)
@@ -90,7 +90,8 @@ class BatchEdges:
         return CoarseEdges.of(self.plain, c, segments)
 
 
-def _held(part: T | None, what: str) -> T:
+def held(part: T | None, what: str) -> T:
+    """The part of a batch of that word in `reads`, if there is one."""
     if part is None:
         raise NotDeclared(
             f"this batch holds no {what}: whoever asks for it says so in its attribute `reads` "

@@ -7,6 +7,7 @@ asks for itself; its parts name theirs:
     entries            where the entries of A are
     edge_index, edge_weight, edge_attr
     bonds, gcn_bonds   kinds of the entries of A, of Â; where those are not known, features
+    back               the way back of each entry of A (`gmpool.graph.way_back`)
     batch              which graphs of which set these are: no batch of fixed shape can tell
 """
 
@@ -24,7 +25,7 @@ from gmpool.ops import choice
 PRODUCTS = frozenset({"plain", "gcn"})
 KINDS = frozenset({"bonds", "gcn_bonds"})
 FEATURES = frozenset({"edge_index", "edge_attr"})
-READS = PRODUCTS | KINDS | FEATURES | {"entries", "edge_weight", "batch"}
+READS = PRODUCTS | KINDS | FEATURES | {"entries", "edge_weight", "batch", "back"}
 
 
 def reads_of(module: nn.Module) -> frozenset[str]:
@@ -47,9 +48,15 @@ def batches_for(
     has_kernels = kernels_for(graphs, dtype)
     if has_kernels and reads <= PRODUCTS and is_dense(graphs) and graphs.adjacency_bits:
         return FixedBatches(graphs, plain=False, dense=True)
-    by_kind = bool(reads & KINDS) and has_kernels and graphs.bond_kinds is not None
+    # Kinds serve directed messages on a CPU, too.
+    by_kind = bool(reads & KINDS) and (has_kernels or "back" in reads)
+    by_kind = by_kind and graphs.bond_kinds is not None
     if reads & KINDS and not by_kind:
         reads = reads | {"entries"} | FEATURES
     return FixedBatches(
-        graphs, plain=not reads <= {"gcn", "gcn_bonds"}, attr=bool(reads & FEATURES), codes=by_kind
+        graphs,
+        plain=not reads <= {"gcn", "gcn_bonds"},
+        attr=bool(reads & FEATURES),
+        codes=by_kind,
+        back="back" in reads,
     )

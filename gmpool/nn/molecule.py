@@ -64,7 +64,7 @@ class BondConv(KeepsOptions):
         scale = degree.rsqrt()[:, None]
         # 1/√d_j belongs to the edge's source: it scales rows of edges, [E, D], by one column.
         from_source, to_target = incidence(edges)
-        message = torch.relu(spmm(from_source, h) + self.bonds(_features(edges)))
+        message = torch.relu(spmm(from_source, h) + self.bonds(features_of(edges)))
         message = message * scale.index_select(0, from_source.col)
         return scale * spmm(to_target, message) + torch.relu(h + self.root) / degree[:, None]
 
@@ -93,7 +93,7 @@ class BondGINConv(KeepsOptions):
         if by_kind(x) and (bonds := edges.bonds) is not None:
             return bond_messages(bonds.matrix.pattern, x, self.bonds(bonds.kinds), bonds.code)
         from_source, to_target = incidence(edges)
-        message = torch.relu(spmm(from_source, x) + self.bonds(_features(edges)))
+        message = torch.relu(spmm(from_source, x) + self.bonds(features_of(edges)))
         return spmm(to_target, message)
 
 
@@ -109,7 +109,7 @@ def by_kind(x: Tensor) -> bool:
     return choice.triton_serves(x)
 
 
-def _features(edges: AnyEdges) -> Tensor:
+def features_of(edges: AnyEdges) -> Tensor:
     if edges.edge_attr is None:
         raise UserError("this convolution reads bonds, and the batch has no edge_attr")
     return edges.edge_attr

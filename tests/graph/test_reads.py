@@ -23,7 +23,7 @@ from gmpool.errors import UserError
 from gmpool.graph import reads
 from gmpool.graph.batch_edges import BatchEdges, NotDeclared
 from gmpool.graph.reads import FEATURES, KINDS, PRODUCTS, READS, batches_for, reads_of
-from gmpool.nn import molecule
+from gmpool.nn import directed, molecule
 from gmpool.nn.conv import GCNConv, GINConv, make_conv
 from gmpool.pool import METHODS
 from gmpool.tasks.classify import model as classify
@@ -121,8 +121,9 @@ def check(model: Trainable, graphs: PackedGraphs, asked: set[str], stackable: bo
     declared, of_batch = reads_of(model), vars(batch)
     by_features = {"entries", *FEATURES} if declared & KINDS else set()
     assert asked <= declared | by_features
-    # Layers that multiply with coarse graphs declare as if they worked on the batch.
-    assert declared - KINDS - PRODUCTS <= asked
+    # Layers that multiply with coarse graphs declare as if they worked on the batch; the way back
+    # is an entry's, and nobody asks edges for it.
+    assert declared - KINDS - PRODUCTS - {"back"} <= asked
     if not stackable:
         return
     made = batches_for(graphs, declared)
@@ -145,6 +146,21 @@ def test_every_method(method: str, name: str, kernels: bool, asked: set[str]) ->
         # What StructPool reaches in so many hops has no fixed shape.
         stackable = METHODS[method].fixed_shapes and "hops" not in model.config.pool
         check(model, graphs, asked, stackable)
+
+
+@pytest.mark.parametrize("method", ["gmt", "mean", "mincut", "topk"])
+def test_directed_messages(
+    method: str, kernels: bool, asked: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With each bond's own state, as in a batch of fixed shape."""
+    monkeypatch.setattr(directed, "distinct_bonds", lambda *_: None)
+    graphs = molecules()
+    config = ModelConfig(method=method, conv="dmpnn", num_layers=2, hidden_dim=8)
+    model = classify.GraphModel(DataShape.of(graphs), config).eval()
+    assert reads_of(model) >= {"bonds", "back"}
+    check(model, graphs, asked, stackable=True)
+    batches, ids = batches_for(graphs, reads_of(model)), torch.tensor([[2, 0]])
+    assert batches.make(ids, batches.bounds(ids)).graph.t_perm is not None
 
 
 @pytest.mark.parametrize("make", [atoms, unlabelled])

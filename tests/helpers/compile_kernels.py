@@ -21,6 +21,7 @@ from gmpool.ops.adam.triton import update
 from gmpool.ops.add_bias import add_bias
 from gmpool.ops.bond_messages import bond_messages
 from gmpool.ops.dense_product import DenseGraphs, dense_product
+from gmpool.ops.directed_messages import directed_messages
 from gmpool.ops.grouped import collect, match, spread
 from gmpool.ops.seed_attention import seed_attention
 from gmpool.ops.segment import Segments
@@ -79,6 +80,21 @@ def bonds(width: int, kinds: int, weighted: bool) -> None:
     torch.vmap(one)(x, table).sum().backward()
 
 
+def directed_bonds(width: int, kinds: int, dtype: torch.dtype) -> None:
+    """Forward and backward of two replicas' messages between pairs of neighbours, with what was
+    heard before and without."""
+    R, N = 2, 20
+    rowptr, back = torch.arange(0, 4 * N + 1, 4), torch.arange(4 * N) ^ 1
+    code = torch.zeros(4 * N, dtype=torch.uint8)
+    own, table, g = (torch.randn(R, n, width, dtype=dtype) for n in (N, kinds, 4 * N))
+
+    def one(own: Tensor, table: Tensor, g: Tensor | None) -> Tensor:
+        return directed_messages(own, table, code, g, rowptr, back)
+
+    first = torch.vmap(partial(one, g=None))(own.requires_grad_(), table)
+    (first.sum() + torch.vmap(one)(own, table, g).sum()).backward()
+
+
 def biases(width: int, dtype: torch.dtype) -> None:
     """Of two replicas, with the ReLU and without."""
     z, b = torch.randn(2, 40, width, dtype=dtype, requires_grad=True), torch.randn(2, width)
@@ -113,6 +129,8 @@ def main() -> None:
     spmm(Pattern(rowptr, col, rowptr, col), z, torch.rand(E)).sum().backward()
     bonds(128, 12, weighted=True)
     bonds(33, 20, weighted=False)
+    directed_bonds(128, 12, torch.float32)
+    directed_bonds(33, 20, torch.bfloat16)
     biases(128, torch.float32)
     biases(33, torch.bfloat16)
     dense(128, torch.float32, normalised=True)

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-from trainings import begun
+from trainings import begun, fixed_batches
 
 from gmpool.config import TrainConfig
 from gmpool.data import GraphBatch, PackedGraphs, Split
-from gmpool.data.fixed_batch import FixedBatches
 from gmpool.engine.stack.adam import Adam
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles
-from gmpool.engine.train import cosine_with_warmup
+from gmpool.engine.train import SCHEDULED
 from gmpool.tasks.trainable import Trainable
 
 
@@ -34,8 +33,10 @@ def assert_twenty_steps_are_those_of_each_alone(
     """Losses to 1e-5, with batches of 8; one part and one configuration for each replica."""
     count = len(parts)
     models = [begun(graphs, p, config, seed).double() for seed, p in enumerate(parts)]
-    batches = FixedBatches(graphs, plain=True)
+    batches = fixed_batches(graphs, models[0])
     batches.x = batches.x.double()
+    if batches.attr is not None:
+        batches.attr = batches.attr.double()
     shuffles = Shuffles([p.train for p in parts], range(count), 8)
     replicas = Replicas(models, torch.device("cpu"))
     (phase,) = replicas.model.phases
@@ -68,6 +69,8 @@ def in_doubles(model: Trainable) -> Trainable:
 
 def _with_doubles(batch: GraphBatch) -> GraphBatch:
     batch.x = batch.x.double()
+    if batch.edge_attr is not None:
+        batch.edge_attr = batch.edge_attr.double()
     return batch
 
 
@@ -77,9 +80,10 @@ def _alone(
     """Losses by PyTorch's own optimizer, clipping and scheduler."""
     optimizer = torch.optim.Adam(model.parameters(), lr=config.lr, weight_decay=config.weight_decay)
     steps = -(-len(part.train) // 8)
+    factor = SCHEDULED[config.schedule]
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
-        lambda s: cosine_with_warmup(
+        lambda s: factor(
             s, warmup=config.warmup_epochs * steps, total=config.cosine_epochs * steps
         ),
     )

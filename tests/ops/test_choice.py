@@ -49,7 +49,7 @@ def test_kernels_are_named_after_their_operator() -> None:
     """So that a profile can tell them apart."""
     found = {path: kernels(path) for path in OPS.rglob("*.py")}
     names = [name for names in found.values() for name in names]
-    assert len(names) == 18
+    assert len(names) == 20
     assert len(set(names)) == len(names)
     says = {"sparse": "spmm", "kernel_parts": "chunks"}
     for path, names in found.items():

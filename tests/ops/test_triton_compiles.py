@@ -18,6 +18,7 @@ KERNELS = {
     "add_bias": ["add_bias_forward", "add_bias_backward"],
     "bond_messages": ["bond_messages_forward", "bond_messages_backward"],
     "dense_product": ["dense_product_tiles"],
+    "directed_messages": ["directed_messages_forward", "directed_messages_backward"],
     "grouped": ["grouped_collect", "grouped_spread", "grouped_match"],
     "kernel_parts": ["chunks_merge_sums"],
     "seed_attention": [

@@ -22,21 +22,15 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gmpool.ops.kernel_parts.launch import block_of, num_programs, on_device, rowwise
-from gmpool.ops.sparse.triton import BLOCK, MAX_AHEAD, MAX_WIDTH, WARPS
-
-# Kinds that a program of the backward pass holds sums of, and entries of a row that it loads at
-# once: as compiled for sm_90 so many need 128 registers, and more need twice as many.
-MAX_KINDS, MAX_AHEAD_BACKWARD = 12, 4
-PROGRAMS_PER_SM = 8
-
-
-@triton.jit
-def _rows_at(t, row, inside, d, D: tl.constexpr, STRIDE: tl.constexpr):
-    """Columns d of rows of t, 0 where there is none. row, inside [BR, AHEAD] -> [BR, AHEAD, BD]"""
-    at = t + row.to(tl.int64)[:, :, None] * STRIDE + d[None, None, :]
-    mask = inside[:, :, None] & (d < D)[None, None, :]
-    return tl.load(at, mask=mask, other=0.0).to(tl.float32)
+from gmpool.ops.bond_messages.entries import (
+    MAX_AHEAD_BACKWARD,
+    MAX_KINDS,
+    PROGRAMS_PER_SM,
+    block_shape,
+    rows_at,
+)
+from gmpool.ops.kernel_parts.launch import num_programs, on_device, rowwise
+from gmpool.ops.sparse.triton import MAX_AHEAD, WARPS
 
 
 @triton.jit(do_not_specialize=["rows_each"])
@@ -58,8 +52,8 @@ def bond_messages_forward(
         inside = e < end[:, None]
         source = tl.load(col + e, mask=inside, other=0)
         kind = tl.load(code + e, mask=inside, other=0).to(tl.int64)
-        message = _rows_at(x, source, inside, d, D, STRIDE)
-        message += _rows_at(table, replica * C + kind, inside, d, D, D)
+        message = rows_at(x, source, inside, d, D, STRIDE)
+        message += rows_at(table, replica * C + kind, inside, d, D, D)
         message = tl.where(message < 0.0, 0.0, message)  # lets NaN through, as torch.relu does
         if HAS_WEIGHT:
             w = tl.load(weight + e, mask=inside, other=0.0).to(tl.float32)
@@ -99,11 +93,11 @@ def bond_messages_backward(
             inside = e < end[:, None]
             target = tl.load(col + e, mask=inside, other=0)
             kind = tl.load(code + e, mask=inside, other=0).to(tl.int32)
-            back = _rows_at(grad, target, inside, d, D, G_STRIDE)
+            back = rows_at(grad, target, inside, d, D, G_STRIDE)
             if HAS_WEIGHT:
                 w = tl.load(weight + e, mask=inside, other=0.0).to(tl.float32)
                 back *= w[:, :, None]
-            bond = _rows_at(table, replica * C + kind, inside, d, D, D)
+            bond = rows_at(table, replica * C + kind, inside, d, D, D)
             back = tl.where(own[:, None, :] + bond > 0.0, back, 0.0)  # [BR, AHEAD, BD]
             acc += tl.sum(back, 1)
             more = ()
@@ -125,13 +119,6 @@ def _inputs(x: Tensor, table: Tensor, code: Tensor, weight: Tensor | None) -> tu
     return x, table.contiguous(), code.contiguous(), w
 
 
-def _block(num_rows: int, num_entries: int, width: int, most_ahead: int) -> tuple[int, int, int]:
-    """(rows, columns, entries of a row that are loaded at once)"""
-    columns = block_of(width, MAX_WIDTH)
-    mean = max(triton.cdiv(num_entries, num_rows), 1)
-    return BLOCK // columns, columns, min(triton.next_power_of_2(mean), most_ahead)
-
-
 def forward(
     x: Tensor, table: Tensor, code: Tensor, weight: Tensor | None, rowptr: Tensor, col: Tensor
 ) -> Tensor:
@@ -140,7 +127,7 @@ def forward(
     if N * C * D == 0:
         return x.new_zeros(N, D)
     y, rows_each = x.new_empty(N, D), N // R
-    rows, columns, ahead = _block(N, col.shape[0], D, MAX_AHEAD)
+    rows, columns, ahead = block_shape(N, col.shape[0], D, MAX_AHEAD)
     with on_device(x):
         bond_messages_forward[(triton.cdiv(rows_each, rows), R, triton.cdiv(D, columns))](
             *_inputs(x, table, code, weight), rowptr, col, y, rows_each,
@@ -158,7 +145,7 @@ def backward(
     if N * C * D == 0:
         return x.new_zeros(N, D), torch.zeros_like(table)
     dx, rows_each = x.new_empty(N, D), N // R
-    rows, columns, ahead = _block(N, col.shape[0], D, MAX_AHEAD_BACKWARD)
+    rows, columns, ahead = block_shape(N, col.shape[0], D, MAX_AHEAD_BACKWARD)
     blocks, groups = triton.cdiv(rows_each, rows), triton.cdiv(C, MAX_KINDS)
     run = triton.cdiv(blocks, max(1, num_programs(x.device, PROGRAMS_PER_SM) // R))
     programs = triton.cdiv(blocks, run)
