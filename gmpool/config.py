@@ -1,5 +1,6 @@
 """How a model is trained, and how settings by name become configurations; an unknown one raises."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, get_type_hints
@@ -10,6 +11,10 @@ from gmpool.options import at_least, at_most, coerce
 MOST = 100_000
 """Of any width, number of clusters, heads or the like: what is more is a slip of the keyboard."""
 MOST_LAYERS = 1_000
+
+SCHEDULES = ("cosine", "exponential")
+LAST_RATE = 0.1
+"""Of an exponential schedule, as a share of the highest."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,10 @@ class TrainConfig:
     patience: int | None = 50
     """Stop after so many epochs without a better validation loss; none: never."""
     warmup_epochs: int = 50
-    """The learning rate rises linearly for so long, then follows a cosine down to 0."""
+    """The learning rate rises linearly for so long, then falls as `schedule` says."""
+    schedule: str = "cosine"
+    """How the learning rate falls: along a "cosine" to 0, or by the same share in every step to a
+    tenth, "exponential"."""
     clip_norm: float | None = 1.0
     """Gradients longer than this are shortened to it; none: never."""
     select_by: str = "loss"
@@ -33,7 +41,8 @@ class TrainConfig:
 
     @property
     def cosine_epochs(self) -> float:
-        """When the cosine has brought the learning rate down to 0."""
+        """When the schedule has brought the learning rate down to its lowest; infinity: it stays as
+        it is, and there is no schedule to choose."""
         return self.epochs
 
 
@@ -97,5 +106,12 @@ def check_training(train: TrainConfig) -> None:
             raise UserError(f"option {key} must be positive, got {number}")
     if not train.weight_decay >= 0:
         raise UserError(f"option weight_decay must not be negative, got {train.weight_decay}")
+    if train.schedule not in SCHEDULES:
+        raise unknown("schedule", train.schedule, SCHEDULES)
+    if train.schedule != SCHEDULES[0] and math.isinf(train.cosine_epochs):
+        raise UserError(
+            f"option schedule={train.schedule}: the learning rate stays as it is in this task; "
+            f"leave it out"
+        )
     if train.select_by not in ("loss", "metric"):
         raise unknown("select_by", train.select_by, ("loss", "metric"))

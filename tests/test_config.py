@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -78,6 +79,7 @@ def test_an_unknown_setting_is_an_error(key: str, text: str) -> None:
         ("clip_norm", -1.0, "option clip_norm must be positive, got -1.0"),
         ("weight_decay", -1.0, "option weight_decay must not be negative, got -1.0"),
         ("select_by", "los", "unknown select_by 'los'; did you mean 'loss'"),
+        ("schedule", "cosin", "unknown schedule 'cosin'; did you mean 'cosine'"),
     ],
 )
 def test_a_training_that_makes_no_sense_is_refused(key: str, value: object, text: str) -> None:
@@ -85,6 +87,19 @@ def test_a_training_that_makes_no_sense_is_refused(key: str, value: object, text
         check_training(replace(TrainConfig(), **{key: value}))
     with pytest.raises(UserError, match=text):
         assembled(**{key: value})
+
+
+def test_where_the_rate_stays_as_it_is_there_is_no_schedule_to_choose() -> None:
+    @dataclass(frozen=True)
+    class Steady(TrainConfig):
+        @property
+        def cosine_epochs(self) -> float:
+            return math.inf
+
+    check_training(Steady())
+    check_training(TrainConfig(schedule="exponential"))
+    with pytest.raises(UserError, match="option schedule=exponential: the learning rate stays as"):
+        check_training(Steady(schedule="exponential"))
 
 
 def test_what_may_be_left_out_of_a_training() -> None:

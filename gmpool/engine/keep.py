@@ -53,7 +53,7 @@ class KeepBest:
 
     def take(self, job: Job, done: Done, rows: Sequence[Row]) -> None:
         if best_of(rows).key == done.row.key:
-            _save(job, done, rows, self.folder)
+            _save(job, done, rows, self.folder, for_use=True)
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,19 @@ AGAIN = ("test", "valid", "valid_loss", "device", "commit")
 """And of a run that was done again for it, where it came out otherwise than recorded."""
 
 
-def _save(job: Job, done: Done, rows: Sequence[Row], folder: Path) -> None:
+def _save(
+    job: Job, done: Done, rows: Sequence[Row], folder: Path, *, for_use: bool = False
+) -> None:
     recorded = next(row for row in rows if row.key == done.row.key)
     about = {name: getattr(recorded, name) for name in ABOUT}
     if not same_result(recorded, done.row):
         about["done_again"] = {name: getattr(done.row, name) for name in AGAIN}
-    save_model(job.task, done.trained.model, folder, about)
+    model = done.trained.model
+    if for_use:
+        data, run = job.task.data_for(job.dataset, job.model), done.row
+        split = job.splits[run.fold - 1]
+        model = job.task.for_use(model, data, split, done.trained.outputs)
+    save_model(job.task, model, folder, about)
 
 
 def same_result(one: Row, other: Row) -> bool:

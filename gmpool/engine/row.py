@@ -34,12 +34,19 @@ def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
         device=device_name(used), precision=precision(used), replicas=trained.replicas,
         curve=curve_of(trained.curve),
         more={
+            **_split_of(job.dataset),
             "selection_score": _number(-best.valid_loss if by_loss else sign * best.valid_metric),
             **_finite(trained.watched),
             **_finite(job.task.scores(trained.model, job.dataset, trained.outputs)),
             **_finite(job.task.finish(trained.model, job.dataset, split, device)),
         },
     )  # fmt: skip
+
+
+def _split_of(dataset: Any) -> dict[str, Any]:
+    """How the split was made or named; sets of other tasks and packages may say nothing."""
+    kind = getattr(dataset, "split_kind", None)
+    return {"split": dict(kind)} if kind else {}
 
 
 def curve_of(curve: Sequence[Epoch]) -> dict[str, Any]:

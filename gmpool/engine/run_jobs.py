@@ -8,14 +8,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from gmpool.engine.checkpoint import load_model
 from gmpool.engine.claims import Claims
+from gmpool.engine.ensembles import Ensembles, Members, Train
 from gmpool.engine.executors.executor import Done, Executor, Watcher, Work
 from gmpool.engine.job import Job, Run
-from gmpool.engine.keep import Keep, require_weights, same_result
+from gmpool.engine.keep import Keep, KeepAll, require_weights, same_result
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
 from gmpool.record import Row
 
+MEMBERS = "members"
+"""The folder of a store for the members of its ensembles."""
 LOOK_AGAIN = 0.2
 """Seconds, when all runs that are left are done by other processes."""
 
@@ -64,10 +68,32 @@ def run_jobs(
         require_weights(jobs)
     with Claims(store.folder) as claims:
         runs = _Runs(jobs, store, claims, watcher, keep, goes_on=failures is not None)
-        _do([runs], executor)
+        _do([runs], Ensembles(executor, _in_store(executor, store)))
     if failures is not None:
         failures += runs.failures()
     return runs.rows()
+
+
+def _in_store(executor: Executor, store: RunStore) -> Train:
+    """Members are recorded and kept below the store, so that they are never trained again."""
+
+    def train(jobs: Sequence[Job], watcher: Watcher | None) -> list[Members | UserError]:
+        folder = store.folder / MEMBERS
+        kept, failures = KeepAll(folder / "models"), list[Failure]()
+        members = RunStore(folder)
+        run_jobs(jobs, members, executor, watcher=watcher, keep=kept, failures=failures)
+        failed = {id(failure.job): failure.error for failure in failures}
+        finished = members.finished()
+        return [
+            failed.get(id(job))
+            or Members(
+                [load_model(kept.folder / run.key).model for run in job.runs],
+                [finished[run.key] for run in job.runs],
+            )
+            for job in jobs
+        ]
+
+    return train
 
 
 class _Runs:
@@ -216,6 +242,7 @@ def run_plan(
     failures: list[Failure] = []
     opened: dict[tuple[str, str], Any] = {}
     groups: list[_Runs] = []
+    executor = Ensembles(executor, _in_store(executor, store))
     with Claims(store.folder) as claims:
         for _, together in groupby(jobs, _family if executor.joins_jobs else _program):
             ready: list[Job] = []

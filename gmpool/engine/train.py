@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gmpool.config import TrainConfig
+from gmpool.config import LAST_RATE, TrainConfig
 from gmpool.errors import UserError
 from gmpool.nn.clock import set_clocks
 from gmpool.report.metrics import METRICS
@@ -74,7 +74,7 @@ def train(
     devices = [] if torch.device(device).type == "cpu" else [torch.device(device)]
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
-        there = dataset.to(device)
+        there = task.data_for(dataset, model).to(device)
         begun = first_model(task, there, split, model, seed).to(device)
         watch = task.watch(there, split, model, config, device)
         metric = task.metric(dataset, model)
@@ -192,8 +192,9 @@ class _Mover:
         )
         of_phase = steps / phase.every
         warmup, total = config.warmup_epochs * of_phase, config.cosine_epochs * of_phase
+        factor = SCHEDULED[config.schedule]
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.adam, lambda step: cosine_with_warmup(step, warmup=warmup, total=total)
+            self.adam, lambda step: factor(step, warmup=warmup, total=total)
         )
 
     def step(self, batch: Any) -> Tensor:
@@ -272,3 +273,13 @@ def cosine_with_warmup(step: int, *, warmup: float, total: float) -> float:
         return step / warmup
     progress = (step - warmup) / max(1, total - warmup)
     return max(0.0, 0.5 * (1 + math.cos(math.pi * progress)))
+
+
+def exponential_with_warmup(step: int, *, warmup: float, total: float) -> float:
+    """Linear from 0 to 1, then the same share less in every step, until LAST_RATE is left."""
+    if step < warmup:
+        return step / warmup
+    return float(LAST_RATE ** min(1.0, (step - warmup) / max(1, total - warmup)))
+
+
+SCHEDULED = {"cosine": cosine_with_warmup, "exponential": exponential_with_warmup}

@@ -52,9 +52,35 @@ def test_what_is_read_is_part_of_what_a_run_is(folder: Path) -> None:
     assert not keys[0]["a"] & keys[1]["a"]
 
 
+def test_splits_are_keys_of_a_table_and_flags(folder: Path) -> None:
+    text = f"{HEAD}[table]\nlabel = 'toxic'\nsplit = 'random'\nfolds = 4\nrepeats = 2\n"
+    text += "[dataset_tables.'b.csv']\nsplit = 'stratified'\nsplit_seed = 3\n"
+    plan = plan_of(folder, text)
+    kinds = {name: dict(data.split_kind) for name, data in plan.own.items()}
+    assert {name: kinds[name]["kind"] for name in kinds} == {
+        "a": "random", "b": "stratified", "SHAPES": "random",
+    }  # fmt: skip
+    assert [kinds[name]["seed"] for name in ("a", "b", "SHAPES")] == [0, 3, 0]
+    assert {job.name: len(job.runs) for job in plan.jobs()} == {"a": 8, "b": 8, "SHAPES": 8}
+    given = {"split": "stratified", "folds": 3, "split_seed": 1, "split_sizes": None}
+    over = read_plan(folder / "my-plan.toml", {k: v for k, v in given.items() if v is not None})
+    assert all(data.split_kind["seed"] == 1 for data in over.own.values())
+    assert {len(data.folds) for data in over.own.values()} == {6}
+    plan_of(folder, f"folds = 2\n{text}")
+    first = read_plan(folder / "my-plan.toml")
+    assert {len(job.runs) for job in first.jobs()} == {2}, "of those that are made, the first"
+
+
+def test_folds_of_a_plan_make_none_of_a_table(folder: Path) -> None:
+    plan = plan_of(folder, f"folds = 3\n{HEAD}[table]\nlabel = 'toxic'\n")
+    assert {job.name: len(job.runs) for job in plan.jobs()} == {"a": 1, "b": 1, "SHAPES": 3}
+
+
 @pytest.mark.parametrize(
     ("text", "given", "said"),
     [
+        ("[table]\nlabel = 'toxic'\nfolds = 'ten'", {}, "folds takes a whole number, got 'ten'"),
+        ("[table]\nlabel = 'toxic'\nsplit = 'time'", {}, "--split time needs the column"),
         ("[dataset_tables.'c.csv']\nlabel = 'y'\n", {}, "unknown set in dataset_tables"),
         ("[dataset_tables.own]\nlabel = 'y'\n[table]\nlabel = 'toxic'", {}, "--label is for a"),
         ("[table]\nlabel = 'toxics'\n", {}, "unknown column 'toxics'"),

@@ -17,7 +17,7 @@ from gmpool.engine.plan import read_plan, shipped_plans
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import UserError
-from gmpool.tasks.classify.settings import ModelConfig, published_settings
+from gmpool.tasks.classify.settings import AUTHORS, ModelConfig
 
 PAPER_METHODS = (
     "mean", "gin", "set2set", "sortpool", "diffpool", "sagpool-global", "sagpool", "topk",
@@ -41,7 +41,7 @@ def test_a_short_plan_and_its_defaults(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert jobs[2].model == ModelConfig(pool={"num_heads": 4, "layer_norm": True})
     assert jobs[2].train == TrainConfig()
-    assert jobs[3].train.lr == published_settings("ogbg-molbbbp", "gmt")["lr"] == 1e-3
+    assert jobs[3].train.lr == AUTHORS["ogbg-molbbbp"]["lr"] == 1e-3
 
 
 def test_all_that_a_plan_can_say(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from small_graphs import points
 from small_jobs import job
 from small_sets import classes, split, with_labels
 
-from gmpool.data import Dataset, Split
+from gmpool.data import Dataset, Split, with_splits
 from gmpool.data.splits import random_split
 from gmpool.engine import row as module
 from gmpool.engine.executors.executor import Alone, Executor
@@ -147,6 +147,18 @@ def test_a_part_that_is_not_there_has_no_score(
         assert row.best_epoch == row.epochs == 3
         assert row.curve["valid_loss"] == [None] * 3
     assert list(RunStore(tmp_path)) == [row]
+
+
+def test_a_row_says_how_its_split_was_made_and_nothing_of_one_that_was_given(
+    tmp_path: Path,
+) -> None:
+    made = with_splits(Dataset.of(classes()), "stratified", folds=3, split_seed=2)
+    (row,) = run_jobs([job(data=made, folds=1, seeds=1)], RunStore(tmp_path / "made"), Alone())
+    assert row.more["split"] == {"kind": "stratified", "folds": 3, "repeats": 1, "seed": 2}
+    assert list(RunStore(tmp_path / "made")) == [row]
+    given = Dataset.of(classes(), (split(),))
+    (row,) = run_jobs([job(data=given, folds=1, seeds=1)], RunStore(tmp_path / "given"), Alone())
+    assert "split" not in row.more
 
 
 def test_a_long_curve_is_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

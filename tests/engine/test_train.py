@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -15,7 +16,13 @@ from gmpool.config import TrainConfig
 from gmpool.data import Dataset, Split, from_smiles
 from gmpool.engine import train as engine
 from gmpool.engine.stack.members import Member
-from gmpool.engine.train import Epoch, Evaluation, Trained, cosine_with_warmup
+from gmpool.engine.train import (
+    Epoch,
+    Evaluation,
+    Trained,
+    cosine_with_warmup,
+    exponential_with_warmup,
+)
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.tasks.classify.model import GraphModel
@@ -73,7 +80,15 @@ def test_random_state_of_the_caller_is_untouched_and_unused() -> None:
     assert run().curve == one.curve
 
 
-def test_learning_rate_follows_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+# 12 graphs in batches of 8: 2 steps an epoch, 2 of warm-up and 4 of falling.
+FALLING = {
+    "cosine": [1, 0.5 + math.sqrt(0.125), 0.5, 0.5 - math.sqrt(0.125)],
+    "exponential": [1, 10**-0.25, 10**-0.5, 10**-0.75],
+}
+
+
+@pytest.mark.parametrize("schedule", FALLING)
+def test_learning_rate_follows_the_schedule(monkeypatch: pytest.MonkeyPatch, schedule: str) -> None:
     seen = []
     step = torch.optim.Adam.step
 
@@ -82,9 +97,8 @@ def test_learning_rate_follows_the_schedule(monkeypatch: pytest.MonkeyPatch) -> 
         return step(self, *args)
 
     monkeypatch.setattr(torch.optim.Adam, "step", spy)
-    run()
-    # 12 graphs in batches of 8: 2 steps an epoch, 2 of warm-up and 4 of cosine.
-    assert seen == pytest.approx([0, 0.5, 1, 0.5 + math.sqrt(0.125), 0.5, 0.5 - math.sqrt(0.125)])
+    run(replace(QUICK, schedule=schedule))
+    assert seen == pytest.approx([0, 0.5, *FALLING[schedule]])
 
 
 def test_gradients_are_clipped_to_the_norm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,3 +324,22 @@ def test_rises_to_one_then_falls_to_zero(warmup: int, rest: int) -> None:
     assert factors[warmup] == max(factors) == 1.0
     assert factors[warmup:] == sorted(factors[warmup:], reverse=True)
     assert factors[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("step", "factor"),
+    [(0, 0.0), (5, 0.5), (10, 1.0), (60, 10**-0.5), (110, 0.1), (111, 0.1), (500, 0.1)],
+)
+def test_values_at_ten_steps_of_warmup_and_a_hundred_of_falling(step: int, factor: float) -> None:
+    assert exponential_with_warmup(step, warmup=10, total=110) == pytest.approx(factor, abs=1e-9)
+
+
+@given(st.integers(0, 50), st.integers(1, 50))
+def test_every_step_takes_the_same_share(warmup: int, rest: int) -> None:
+    total = warmup + rest
+    factors = [exponential_with_warmup(s, warmup=warmup, total=total) for s in range(total + 1)]
+    assert factors[: warmup + 1] == sorted(factors[: warmup + 1])
+    assert factors[warmup] == 1.0
+    assert factors[-1] == pytest.approx(0.1)
+    for a, b in pairwise(factors[warmup:]):
+        assert b / a == pytest.approx(0.1 ** (1 / rest))

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gmpool.config import TrainConfig
+from gmpool.config import LAST_RATE, TrainConfig
 from gmpool.ops.adam import Pace, adam_step
 from gmpool.tasks.trainable import Phase
 
 
 @dataclass
 class Adam:
-    """torch.optim.Adam with a norm clip and the schedule of `cosine_with_warmup`, per row.
+    """torch.optim.Adam with a norm clip and the schedules of `gmpool.engine.train`, per row.
 
     All tensors are [R] but the moments, [R, P].
     """
@@ -28,6 +28,7 @@ class Adam:
     clip_norm: Tensor
     warmup: Tensor  # steps
     total: Tensor  # steps
+    exponential: Tensor  # whether the rate falls so, and not along a cosine
     betas: tuple[float, float]
 
     @classmethod
@@ -53,6 +54,9 @@ class Adam:
             clip_norm=column(settings(phase.clip_norm)),
             warmup=column([c.warmup_epochs for c in configs]) * per_epoch,
             total=column([c.cosine_epochs for c in configs]) * per_epoch,
+            exponential=torch.tensor(
+                [c.schedule == "exponential" for c in configs], device=weights.device
+            ),
             betas=phase.betas,
         )
 
@@ -69,8 +73,10 @@ class Adam:
         """Of the learning rate at the present clock. [R]"""
         progress = (self.clock - self.warmup) / (self.total - self.warmup).clamp(min=1)
         cosine = (0.5 * (1 + torch.cos(math.pi * progress))).clamp(min=0.0)
+        exponential = LAST_RATE ** progress.clamp(max=1.0)
+        falling = torch.where(self.exponential, exponential, cosine)
         rising = self.clock / self.warmup.clamp(min=1)
-        return torch.where(self.clock < self.warmup, rising, cosine)
+        return torch.where(self.clock < self.warmup, rising, falling)
 
     def keep(self, rows: Tensor) -> Adam:
         """Of some replicas alone."""

@@ -29,7 +29,7 @@ def largest_stack(
     if torch.device(device).type == "cpu":
         rows = max(1.0, members[0].train.batch_size * task.size(dataset))
         return max(1, min(len(members), int(CPU_ROWS / rows)))
-    there = dataset.to(device)
+    there = task.data_for(dataset, members[0].model).to(device)
     few, more = (_peak(task, there, members[:n], device) for n in (1, min(3, len(members))))
     each = (more - few) / 2 if len(members) > 2 else few
     free, _ = torch.cuda.mem_get_info(device)

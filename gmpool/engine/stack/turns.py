@@ -70,7 +70,7 @@ def train_together(
     while True:
         for number, stacking in islice(waiting, None if at_once is None else at_once - len(turns)):
             _check(stacking)
-            dataset = stacking.dataset
+            dataset = stacking.task.data_for(stacking.dataset, stacking.members[0].model)
             _, there = moved.setdefault(id(dataset), (dataset, dataset.to(device)))
             turns.append(
                 _Turns(number, stacking, there, device, _stream(stacking, device, at_once))

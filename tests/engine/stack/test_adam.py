@@ -10,24 +10,31 @@ import torch
 
 from gmpool.config import TrainConfig
 from gmpool.engine.stack.adam import Adam
-from gmpool.engine.train import cosine_with_warmup
+from gmpool.engine.train import SCHEDULED
 from gmpool.tasks.trainable import Phase
 
 
 def test_the_schedule_is_that_of_a_run_alone() -> None:
-    configs = [TrainConfig(epochs=10, warmup_epochs=2), TrainConfig(epochs=4, warmup_epochs=0)]
-    steps = torch.tensor([3, 2])
-    adam = Adam.start(torch.zeros(2, 1), configs, steps, Phase())
+    configs = [
+        TrainConfig(epochs=10, warmup_epochs=2),
+        TrainConfig(epochs=4, warmup_epochs=0),
+        TrainConfig(epochs=10, warmup_epochs=2, schedule="exponential"),
+        TrainConfig(epochs=4, warmup_epochs=0, schedule="exponential"),
+        TrainConfig(epochs=2, warmup_epochs=3, schedule="exponential"),
+    ]
+    steps = torch.tensor([3, 2, 3, 2, 4])
+    adam = Adam.start(torch.zeros(len(configs), 1), configs, steps, Phase())
     for step in range(35):
         adam.clock.fill_(step)
-        alone = [
-            cosine_with_warmup(step, warmup=c.warmup_epochs * s, total=c.epochs * s)
-            for c, s in zip(configs, steps.tolist(), strict=True)
-        ]
-        # A run that is over takes no more steps, whatever the factor would be.
-        for r, (factor, c, s) in enumerate(zip(alone, configs, steps.tolist(), strict=True)):
+        for factor, c, s in zip(adam.factor().tolist(), configs, steps.tolist(), strict=True):
+            # A run that is over takes no more steps, whatever the factor would be.
             if step <= c.epochs * s:
-                assert float(adam.factor()[r]) == pytest.approx(factor, abs=1e-12)
+                alone = SCHEDULED[c.schedule](
+                    step, warmup=c.warmup_epochs * s, total=c.cosine_epochs * s
+                )
+                assert factor == pytest.approx(alone, abs=1e-12)
+    kept = adam.keep(torch.tensor([2, 1]))
+    assert torch.equal(kept.factor(), adam.factor()[[2, 1]])
 
 
 def test_a_phase_has_its_own_settings_and_fewer_steps() -> None:

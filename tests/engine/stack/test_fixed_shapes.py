@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 import torch
 from graphs import random_batch
+from molecule_sets import random_set
 from small_sets import classes, split
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch_geometric.data import Data
-from trainings import begun
+from trainings import begun, fixed_batches
 
 from gmpool.data import GraphBatch, PackedGraphs, from_pyg, from_smiles
 from gmpool.data.fixed_batch import Bounds, FixedBatches
@@ -30,13 +31,16 @@ def two_models(graphs: PackedGraphs, method: str, conv: str = "gcn") -> list[Gra
     return [begun(graphs, split(graphs.num_graphs), config, seed) for seed in range(2)]
 
 
-@pytest.mark.parametrize("method", FIXED)
-def test_no_value_is_read_back(method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "conv", "make"),
+    [(method, "gcn", classes) for method in FIXED] + [("mean", "dmpnn", random_set)],
+)
+def test_no_value_is_read_back(method: str, conv: str, make: Callable[[], PackedGraphs]) -> None:
     """Tensors without values raise an error where a value, or a shape made of values, is wanted:
     what works on them can be captured."""
-    graphs, mode = classes(), FakeTensorMode()
-    replicas = Replicas(two_models(graphs, method), torch.device("cpu"))
-    batches = FixedBatches(graphs, plain=True)
+    graphs, mode = make(), FakeTensorMode()
+    models = two_models(graphs, method, conv)
+    replicas, batches = Replicas(models, torch.device("cpu")), fixed_batches(graphs, models[0])
     ids = torch.tensor([[0, 1, 2, 3], [5, 6, 7, batches.empty]])
     batch = batches.make(ids, batches.bounds(ids))
 

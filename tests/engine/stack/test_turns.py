@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from molecule_sets import random_set
 from small_sets import MODEL, QUICK, classes, split, with_labels
 from trainings import alone, as_set, stacked, stacking, task_for
 from twenty_steps import assert_twenty_steps_are_those_of_each_alone, splits
@@ -34,6 +35,34 @@ def test_twenty_steps_in_float64_are_those_of_each_alone(method: str) -> None:
     ]
     config = ModelConfig(method=method, hidden_dim=8, num_layers=2, dropout=0.0)
     assert_twenty_steps_are_those_of_each_alone(classes(), splits(3), config, configs)
+
+
+@pytest.mark.parametrize("method", ["gmt", "topk", "mean"])
+def test_twenty_steps_of_directed_messages(method: str) -> None:
+    """Alone each distinct state of a bond is made once, stacked each bond has its own; rates fall
+    as each run has it."""
+    configs = [
+        TrainConfig(lr=lr, epochs=20, warmup_epochs=2, batch_size=8, schedule=schedule)
+        for lr, schedule in ((5e-3, "exponential"), (2e-2, "cosine"), (1e-3, "exponential"))
+    ]
+    config = ModelConfig(
+        method=method, hidden_dim=8, num_layers=3, conv="dmpnn", state_dim=6, dropout=0.0
+    )
+    assert_twenty_steps_are_those_of_each_alone(random_set(), splits(3), config, configs)
+
+
+def test_a_whole_training_with_directed_messages() -> None:
+    graphs = random_set()
+    model = replace(MODEL, conv="dmpnn", num_layers=3, dropout=0.2)
+    trains = [replace(QUICK, epochs=4, schedule=each) for each in ("exponential", "cosine")]
+    runs = [Member(split(), model, train, seed) for seed, train in enumerate(trains)]
+    for run, found in zip(runs, stacked(graphs, runs), strict=True):
+        single = alone(graphs, run)
+        assert isinstance(found, Trained)
+        for a, b in zip(found.curve, single.curve, strict=True):
+            assert a.train_loss == pytest.approx(b.train_loss, rel=1e-4)
+            assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-4)
+        assert found.test_loss == pytest.approx(single.test_loss, rel=1e-4)
 
 
 @pytest.mark.parametrize(
