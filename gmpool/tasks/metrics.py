@@ -5,19 +5,30 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
-def loss_of(task: str, out: Tensor, y: Tensor) -> Tensor:
+def loss_of(task: str, out: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
     """Mean loss over the labels that are there; 0 where there is none. NaN where an output is, so
     that a training that diverges is seen. out [B, C] or [B, T]; y [B], of which a set has all, or
-    [B, T] with NaN."""
+    [B, T] with NaN. weight, like y: how much each label counts."""
     if task == "multiclass":
-        return F.cross_entropy(out, y)
+        if weight is None:
+            return F.cross_entropy(out, y)
+        each = F.cross_entropy(out, y, reduction="none")  # 0 where a class is negative
+        return (each * weight).sum() / _positive((weight * (y >= 0)).sum())
     present = ~y.isnan()
     target = torch.where(present, y, 0.0)
     if task == "binary":
         each = F.binary_cross_entropy_with_logits(out, target, reduction="none")
     else:
         each = (out - target).square()
-    return (each * present).sum() / present.sum().clamp(min=1)
+    if weight is None:
+        return (each * present).sum() / present.sum().clamp(min=1)
+    counts = torch.where(present, weight, 0.0)
+    return (each * counts).sum() / _positive(counts.sum())
+
+
+def _positive(total: Tensor) -> Tensor:
+    """Where nothing counts the loss is 0."""
+    return torch.where(total > 0, total, 1.0)
 
 
 def metric_of(name: str, out: Tensor, y: Tensor) -> float:

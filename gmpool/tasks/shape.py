@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 from gmpool.data import PackedGraphs
 from gmpool.data.packed import with_categories
@@ -34,6 +34,8 @@ class DataShape:
     edge_cat_sizes: tuple[int, ...] = ()
     class_names: tuple[str, ...] = ()
     task_names: tuple[str, ...] = ()
+    graph_features: int = 0
+    """Numeric features of a whole graph."""
 
     @classmethod
     def of(cls, graphs: PackedGraphs, *, labelled: bool = True) -> DataShape:
@@ -49,11 +51,12 @@ class DataShape:
             num_outputs=graphs.num_outputs if labelled else graphs.num_features,
             mean_nodes=graphs.mean_nodes,
             node_deciles=_deciles(graphs),
+            graph_features=len(graphs.graph_float_names),
             **{name: getattr(graphs, name) for name in NAMED_ALIKE},
         )
 
     @classmethod
-    def from_json(cls, values: object) -> DataShape:
+    def from_json(cls, values: object) -> Self:
         """From a file that anybody may have written."""
         if not isinstance(values, Mapping):
             raise CheckpointError(f"shape must be an object, got {values!r:.60}")

@@ -43,6 +43,16 @@ class Fitted(NamedTuple):
     """Outputs and labels of the parts "valid" and "test", for `Task.scores`."""
 
 
+class Trainings(NamedTuple):
+    """The trainings that a model is joined of: of one configuration, with these seeds on these
+    folds (from 1) of a set."""
+
+    model: Any
+    dataset: Any
+    seeds: tuple[int, ...]
+    folds: tuple[int, ...]
+
+
 class Flag(NamedTuple):
     """An option on the command line that a task has beside those that all have.
 
@@ -142,6 +152,10 @@ class Task:
 
     def takes(self, text: str, folder: Path) -> Collection[str]:
         """The names of the flags that such data can be opened with."""
+        return self.flags_for(text)
+
+    def flags_for(self, source: str) -> Collection[str]:
+        """The same of what `open` is given."""
         return [flag.name for flag in self.flags if flag.to == "data"]
 
     def card(self, name: str) -> Card | None:
@@ -186,6 +200,10 @@ class Task:
         """How a line is called where nobody has named it."""
         return str(model.method)
 
+    def data_for(self, dataset: Any, model: Any) -> Any:
+        """The set with all that a model of this configuration reads: the same one each time."""
+        return dataset
+
     # -- models ---------------------------------------------------------------------------------
 
     def build(self, dataset: Any, model: Any) -> Trainable:
@@ -212,6 +230,22 @@ class Task:
     def finish(self, model: Any, dataset: Any, split: Split, device: str) -> dict[str, Any]:
         """What more the row of a finished run says."""
         return {}
+
+    def trainings(self, dataset: Any, fold: int, model: Any, seed: int) -> Trainings | None:
+        """Of what a model with this configuration is joined, for a seed and a fold; None: it is one
+        training itself."""
+        return None
+
+    def joined(
+        self, models: Sequence[Any], dataset: Any, fold: int, model: Any, seed: int
+    ) -> Fitted:
+        """The models of `trainings`, in the order of seeds and of folds for each, as one."""
+        raise UserError(f"models of {self.name} cannot be joined")
+
+    def for_use(self, model: Any, dataset: Any, split: Split, outputs: Mapping[str, Rows]) -> Any:
+        """A trained model as it is saved for others: with what was learned of it on the way.
+        outputs: what it gave of the parts "valid" and "test", where the task scores that."""
+        return model
 
     def watch(
         self, dataset: Any, split: Split, model: Any, train: TrainConfig, device: str

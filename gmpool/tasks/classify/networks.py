@@ -16,13 +16,26 @@ from torch import Tensor, nn
 from gmpool.errors import UserError
 from gmpool.graph.edges import AnyEdges
 from gmpool.nn.conv import make_conv
+from gmpool.nn.directed import DirectedEncoder
 from gmpool.nn.encoder import Encoder, MoleculeEncoder
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
 from gmpool.ops.segment import Segments, segment_max, segment_mean
 from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes, Pooled
-from gmpool.tasks.classify.settings import ModelConfig
+from gmpool.tasks.classify.settings import DIRECTED, ModelConfig
 from gmpool.tasks.shape import DataShape
+
+
+def _directed(shape: DataShape, config: ModelConfig) -> DirectedEncoder:
+    if not shape.is_molecular:
+        raise UserError(f"conv={DIRECTED} is for molecules with bonds; take gcn or gin")
+    return DirectedEncoder(
+        shape.cat_sizes,
+        shape.edge_cat_sizes,
+        config.hidden_dim,
+        num_layers=config.num_layers,
+        state_dim=config.state_dim,
+    )
 
 
 class GlobalNetwork(nn.Module):
@@ -31,8 +44,10 @@ class GlobalNetwork(nn.Module):
     def __init__(self, shape: DataShape, config: ModelConfig) -> None:
         super().__init__()
         width, layers = config.hidden_dim, config.num_layers
-        self.encoder: Encoder | MoleculeEncoder
-        if shape.is_molecular:
+        self.encoder: Encoder | MoleculeEncoder | DirectedEncoder
+        if config.conv == DIRECTED:
+            self.encoder = _directed(shape, config)
+        elif shape.is_molecular:
             self.encoder = MoleculeEncoder(
                 shape.cat_sizes, shape.edge_cat_sizes, width, num_layers=layers, conv=config.conv
             )
@@ -47,7 +62,7 @@ class GlobalNetwork(nn.Module):
 
 class _Blocks(nn.Module):
     """The layers of a hierarchical network. Bonds are read by the first one: after a pooling there
-    are none, or not those of a molecule."""
+    are none, or not those of a molecule. So behind directed messages follow layers of GCN."""
 
     def __init__(self, shape: DataShape, config: ModelConfig, *, pools: int) -> None:
         super().__init__()
@@ -59,12 +74,15 @@ class _Blocks(nn.Module):
             )
         self.embed: nn.Module = nn.Identity()
         first: nn.Module
-        if shape.is_molecular:
+        conv = config.conv
+        if conv == DIRECTED:
+            first, conv = _directed(shape, config), "gcn"
+        elif shape.is_molecular:
             self.embed = MultiHotEmbedding(shape.cat_sizes, width)
-            first = BOND_CONVS[config.conv](shape.edge_cat_sizes, width)
+            first = BOND_CONVS[conv](shape.edge_cat_sizes, width)
         else:
-            first = make_conv(config.conv, shape.num_features, width)
-        later = [make_conv(config.conv, width, width) for _ in range(layers - 1)]
+            first = make_conv(conv, shape.num_features, width)
+        later = [make_conv(conv, width, width) for _ in range(layers - 1)]
         self.convs = nn.ModuleList([first, *later])
         self.pools = nn.ModuleList()
         sizes = shape.sizes

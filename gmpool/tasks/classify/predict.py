@@ -8,27 +8,23 @@ import torch
 from torch import Tensor
 
 from gmpool.atomic_files import PathLike
-from gmpool.data import PackedGraphs, epoch_batches
+from gmpool.data import PackedGraphs
 from gmpool.data.graph_rows import Part, graph_rows
 from gmpool.data.packed import unseen_categories
+from gmpool.tasks.classify.ensemble import BATCH, Ensemble, say
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.predictions import Answer, Predictions, Value
 from gmpool.tasks.shape import DataShape
 
 
-@torch.no_grad()
-def predict(model: GraphModel, graphs: PackedGraphs, *, batch_size: int = 256) -> Tensor:
-    """Probabilities per class [G, C], probabilities of yes [G, T], or values [G, T]."""
-    graphs = model.shape.fit(graphs)
-    model.eval()
-    ids = torch.arange(graphs.num_graphs)
-    outs = [model(batch)[0] for batch in epoch_batches(graphs, ids, batch_size)]
-    out = torch.cat(outs) if outs else torch.empty(0, model.shape.num_outputs)
-    if model.shape.task == "multiclass":
-        return out.softmax(1)
-    if model.shape.task == "binary":
-        return out.sigmoid()
-    return model.in_label_units(out)
+def predict(
+    model: GraphModel | Ensemble, graphs: PackedGraphs, *, batch_size: int = BATCH
+) -> Tensor:
+    """Probabilities per class [G, C], probabilities of yes [G, T], or values [G, T]: calibrated
+    where a model is, and of several members the mean."""
+    said = say(model, model.prepared(graphs), batch_size=batch_size)
+    value = model.sure.answer(said).value if isinstance(model, Ensemble) else said[0]
+    return torch.from_numpy(value).float()
 
 
 def prediction_columns(shape: DataShape) -> dict[str, type]:

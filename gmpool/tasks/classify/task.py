@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from gmpool.config import TrainConfig
 from gmpool.data import CATALOGUE, Card, Dataset, Split
 from gmpool.data.dataset import metric_for
+from gmpool.data.sources.descriptors import with_descriptors
 from gmpool.errors import UserError
 from gmpool.pool import METHODS, method_summary
 from gmpool.record import Row
@@ -17,18 +19,47 @@ from gmpool.report.grid import Grid
 from gmpool.report.prediction_figures import prediction_pictures
 from gmpool.report.recorded_outputs import packed_outputs
 from gmpool.report.summary import by_label_grids, summarise, summary_grid
+from gmpool.tasks.classify.ensemble import Ensemble, EnsembleShape
+from gmpool.tasks.classify.join import calibrated, joined, trainings_of
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.predict import predictions
 from gmpool.tasks.classify.settings import AUTHORS, ModelConfig, check_model, configure
-from gmpool.tasks.graph_task import TABLE_FLAGS, GraphTask, declared_types, keyword_options
+from gmpool.tasks.graph_task import (
+    FOLD_FLAGS,
+    TABLE_FLAGS,
+    GraphTask,
+    declared_types,
+    keyword_options,
+)
 from gmpool.tasks.label_scores import label_scores
 from gmpool.tasks.predictions import Predictions
 from gmpool.tasks.saved_settings import read_settings
 from gmpool.tasks.shape import DataShape
-from gmpool.tasks.task import TASKS, Asked, Key
+from gmpool.tasks.task import TASKS, Asked, Fitted, Flag, Key, Trainings
 from gmpool.tasks.trainable import Rows
 
 FOLDS = Key(lambda v: type(v) is int and v >= 1, "a whole number from 1")
+
+
+MEMBER_FLAGS = (
+    Flag(
+        "members",
+        int,
+        "So many models, trained apart, predict together and know how sure they are.",
+        repeat=True,
+        to="lines",
+    ),
+    Flag(
+        "members_by",
+        str,
+        "What members differ in: seeds, or folds (each is validated on another part; with several "
+        "lines and outer folds that is nested cross-validation).",
+        repeat=True,
+        to="lines",
+    ),
+)
+_described: WeakKeyDictionary[Dataset, dict[str, Dataset]] = WeakKeyDictionary()
+"""Sets with the descriptors that models have asked for, by their kind."""
 
 
 def one_of(*words: str) -> Key:
@@ -41,7 +72,7 @@ class Classify(GraphTask):
     name = family = "classify"
     verb: ClassVar[str | None] = "train"
     help = "Cross-validate pooling methods on a dataset; finished runs are not done again."
-    flags = TABLE_FLAGS
+    flags = (*TABLE_FLAGS, *FOLD_FLAGS, *MEMBER_FLAGS)
     plan_keys: ClassVar[Mapping[str, Key]] = {
         "paper": one_of("test", "valid", "ablation", "leaderboard"),
         "part": one_of("test", "valid"),
@@ -54,6 +85,9 @@ class Classify(GraphTask):
         dataset = self.read(source, root, **options)
         require_folds(dataset)
         return dataset
+
+    def card_of(self, dataset: Dataset) -> Card:
+        return super().card_of(dataset)._replace(is_molecules=dataset.graphs.is_molecular)
 
     def splits(self, dataset: Dataset) -> Sequence[Split]:
         require_folds(dataset)
@@ -81,14 +115,41 @@ class Classify(GraphTask):
     def settings(
         self, card: Card, method: str, options: Mapping[str, Any]
     ) -> tuple[ModelConfig, TrainConfig]:
-        return configure(card.name, method, options, declared_types(self.options(method)))
+        return configure(card, method, options, declared_types(self.options(method)))
+
+    def data_for(self, dataset: Dataset, model: ModelConfig) -> Dataset:
+        graphs = with_descriptors(dataset.graphs, model.descriptors)
+        if model.descriptors is None or graphs is dataset.graphs:
+            return dataset
+        known = _described.setdefault(dataset, {})
+        return known.setdefault(model.descriptors, replace(dataset, graphs=graphs))
+
+    def trainings(
+        self, dataset: Dataset, fold: int, model: ModelConfig, seed: int
+    ) -> Trainings | None:
+        return trainings_of(dataset, fold, model, seed) if model.members > 1 else None
+
+    def joined(
+        self, models: Sequence[Any], dataset: Dataset, fold: int, model: ModelConfig, seed: int
+    ) -> Fitted:
+        return joined(models, dataset, fold, model, seed)
+
+    def for_use(
+        self, model: Any, dataset: Dataset, split: Split, outputs: Mapping[str, Rows]
+    ) -> Any:
+        """Calibrated where something was held out."""
+        if isinstance(model, Ensemble) or not len(split.valid):
+            return model
+        return calibrated(model.to("cpu"), dataset, split)
 
     def build(self, dataset: Dataset, model: ModelConfig) -> GraphModel:
         return GraphModel(DataShape.of(dataset.graphs), model)
 
-    def rebuild(self, shape: Mapping[str, Any], model: Mapping[str, Any]) -> GraphModel:
+    def rebuild(self, shape: Mapping[str, Any], model: Mapping[str, Any]) -> GraphModel | Ensemble:
         config = read_settings(ModelConfig, model, self.options)
         check_model(config)
+        if isinstance(shape, Mapping) and "held_out" in shape:
+            return Ensemble(EnsembleShape.from_json(shape), config)
         return GraphModel(DataShape.from_json(shape), config)
 
     def metric(self, dataset: Dataset, model: ModelConfig) -> str:

@@ -6,10 +6,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from small_sets import MODEL, TEN_MOLECULES, classes
+from molecule_sets import random_set
+from small_sets import MODEL, QUICK, TEN_MOLECULES, classes, split
+from trainings import alone
 
 from gmpool.data import PackedGraphs, from_smiles
+from gmpool.engine.stack.members import Member
 from gmpool.errors import UserError
+from gmpool.nn.directed import DirectedEncoder
 from gmpool.nn.encoder import MoleculeEncoder
 from gmpool.pool import METHODS
 from gmpool.tasks.classify.model import GraphModel
@@ -54,3 +58,40 @@ def test_the_architecture_is_the_methods(method: str) -> None:
 def test_without_a_layer_there_is_no_hierarchy(method: str) -> None:
     with pytest.raises(UserError, match=f"{method} alternates .* num_layers must be at least 1"):
         make_network(DataShape.of(classes()), replace(MODEL, method=method, num_layers=0))
+
+
+DIRECTED = replace(MODEL, conv="dmpnn", num_layers=2, state_dim=6)
+
+
+def test_directed_messages_have_their_own_encoder() -> None:
+    shape = DataShape.of(random_set())
+    encoder = GraphModel(shape, DIRECTED).network.encoder
+    assert isinstance(encoder, DirectedEncoder)
+    assert encoder.options == {
+        "atom_sizes": shape.cat_sizes,
+        "bond_sizes": shape.edge_cat_sizes,
+        "hidden_dim": 8,
+        "num_layers": 2,
+        "state_dim": 6,
+    }
+    first, second = make_network(shape, replace(DIRECTED, method="topk")).convs
+    assert isinstance(first, DirectedEncoder)
+    assert type(second).__name__ == "GCNConv"
+
+
+@pytest.mark.parametrize(
+    "method", [name for name in METHODS if METHODS[name].architecture != "kernel"]
+)
+def test_every_method_trains_behind_directed_messages(method: str) -> None:
+    graphs, one = random_set(), replace(QUICK, epochs=1, warmup_epochs=0)
+    trained = alone(graphs, Member(split(), replace(DIRECTED, method=method), one, 0))
+    assert torch.tensor(trained.curve[0].train_loss).isfinite()
+
+
+@pytest.mark.parametrize("method", ["gmt", "topk"])
+def test_directed_messages_without_bonds_or_layers_say_what_to_take(method: str) -> None:
+    config = replace(DIRECTED, method=method)
+    with pytest.raises(UserError, match="conv=dmpnn is for molecules with bonds; take gcn or gin"):
+        make_network(DataShape.of(classes()), config)
+    with pytest.raises(UserError, match="must be at least 1, got 0"):
+        make_network(DataShape.of(random_set()), replace(config, num_layers=0))

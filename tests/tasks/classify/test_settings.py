@@ -17,7 +17,8 @@ def configured(
     dataset: str = "MUTAG", method: str = "gmt", /, **options: Any
 ) -> tuple[ModelConfig, TrainConfig]:
     """As a job does it, of whose set the card suffices; the names of options may hold a dot."""
-    card = Card(dataset, digest="", split_digests=("",), graphs=1, nodes=1)
+    digest = CATALOGUE[dataset].content if dataset in CATALOGUE else ""
+    card = Card(dataset, digest, split_digests=("",), graphs=1, nodes=1)
     model, train = TASKS["classify"].settings(card, method, options)
     return model, train
 
@@ -51,6 +52,53 @@ def test_every_set_with_labels_has_settings_that_every_method_accepts() -> None:
 def test_own_data_has_settings_too() -> None:
     model, train = configured("mine")
     assert (train.lr, model.pool) == (1e-3, {"num_heads": 2, "layer_norm": True})
+
+
+def of_molecules(graphs: int, /, method: str = "gmt", **options: Any) -> Any:
+    card = Card("mine", "", ("",), graphs=graphs, nodes=20 * graphs, is_molecules=True)
+    return TASKS["classify"].settings(card, method, options)
+
+
+def test_a_file_that_is_called_like_a_set_is_own_data() -> None:
+    card = Card("ogbg-molbbbp", "another", ("",), graphs=2000, nodes=1, is_molecules=True)
+    model, _ = TASKS["classify"].settings(card, "gmt", {})
+    assert model == of_molecules(2000)[0]
+
+
+def test_own_molecules_have_a_preset_by_their_number() -> None:
+    model, train = of_molecules(2000)
+    assert (model.conv, model.state_dim, model.dropout) == ("dmpnn", 300, 0.0)
+    assert model.pool == {"num_heads": 2, "layer_norm": False}
+    assert (train.batch_size, train.epochs, train.schedule) == (64, 50, "exponential")
+    assert train.warmup_epochs < train.epochs
+    batches = [of_molecules(count)[1].batch_size for count in (1, 100, 300, 600, 1000, 10**6)]
+    assert batches == [16, 16, 16, 32, 64, 64]
+    epochs = [of_molecules(count)[1].epochs for count in (10, 20_000, 40_000, 10**6)]
+    assert epochs == [50, 50, 25, 10]
+
+
+def test_another_convolution_needs_no_width_of_bonds() -> None:
+    for conv in ("gin", "gcn"):
+        assert of_molecules(100, conv=conv)[0].state_dim is None
+    assert of_molecules(100, conv="dmpnn")[0].state_dim == 300
+    assert of_molecules(100, method="topk")[0].pool == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"members": 0}, "members must be at least 1, got 0"),
+        ({"members": 101}, "members must be at most 100, got 101"),
+        ({"members": 2, "members_by": "folds"}, "at least 3 members"),
+        ({"members_by": "fold"}, "did you mean 'folds'"),
+        ({"descriptors": "quik"}, "did you mean 'quick'"),
+        ({"class_weight": "balance"}, "did you mean 'balanced'"),
+        ({"schedule": "cosin"}, "did you mean 'cosine'"),
+    ],
+)
+def test_wrong_settings_of_own_data(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        of_molecules(100, **options)
 
 
 def test_the_users_options_come_last_and_have_the_declared_type() -> None:
@@ -97,12 +145,23 @@ def test_the_prefix_reaches_an_option_that_the_encoder_has_too() -> None:
         ("weight_decay", "nan", "option weight_decay must be finite, got nan"),
         ("dropout", "1", r"option dropout must lie in \[0, 1\), got 1.0"),
         ("select_by", "los", "unknown select_by 'los'; did you mean 'loss'"),
-        ("conv", "gat", r"unknown convolution 'gat' \(known: gcn, gin\)"),
+        ("schedule", "linear", r"unknown schedule 'linear' \(known: cosine, exponential\)"),
+        ("state_dim", "64", "option state_dim is of conv=dmpnn, not of conv=gcn: leave it out"),
+        ("conv", "gat", r"unknown convolution 'gat' \(known: dmpnn, gcn, gin\)"),
     ],
 )
 def test_a_wrong_option_is_named_with_its_value(key: str, value: str, text: str) -> None:
     with pytest.raises(UserError, match=text):
         configured(**{key: value})
+
+
+def test_states_of_bonds_have_a_width_of_their_own() -> None:
+    model, _ = configured(conv="dmpnn", state_dim="64")
+    assert (model.conv, model.state_dim, configured(conv="dmpnn")[0].state_dim) == (
+        "dmpnn", 64, None
+    )  # fmt: skip
+    with pytest.raises(UserError, match="option state_dim must be at least 1, got 0"):
+        configured(conv="dmpnn", state_dim=0)
 
 
 def test_known_options_are_listed_once() -> None:
@@ -120,7 +179,8 @@ def test_an_option_of_another_method_is_unknown() -> None:
 
 def test_every_method_of_the_family_has_settings() -> None:
     """Those of the kernel, which is no network, are checked as the others are."""
-    card = Card("MUTAG", digest="", split_digests=("",), graphs=1, nodes=1)
+    content = CATALOGUE["MUTAG"].content
+    card = Card("MUTAG", content, split_digests=("",), graphs=1, nodes=1)
     model, train = task_of("classify", "wl-svm").settings(card, "wl-svm", {})
     assert (model, train) == (ModelConfig(method="wl-svm"), TrainConfig())
     with pytest.raises(UserError, match="option lr is for networks, and wl-svm is none"):

@@ -50,6 +50,7 @@ def test_the_users_options_come_last() -> None:
         ("gmt", {"num_heads": 2}, "unknown option 'num_heads'"),
         ("gmt", {"dropuot": 1}, "unknown option 'dropuot'; did you mean 'dropout'"),
         ("mincut", {"normalise": "maybe"}, "takes true or false, got 'maybe'"),
+        ("gmt", {"schedule": "exponential"}, "option schedule=exponential: .* leave it out"),
         ("gmt", {"lr": "-1"}, "option lr must be positive, got -1"),
     ],
 )
