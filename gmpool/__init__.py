@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gmpool.data import PackedGraphs
     from gmpool.engine.checkpoint import load_model
+    from gmpool.estimators.classifier import GraphClassifier
+    from gmpool.estimators.regressor import GraphRegressor
     from gmpool.graph import Edges, Segments
     from gmpool.pool.blocks import GMPool, SelfAtt
     from gmpool.pool.gmt import GraphMultisetTransformer, seeds_for
@@ -17,7 +19,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Edges",
     "GMPool",
+    "GraphClassifier",
     "GraphMultisetTransformer",
+    "GraphRegressor",
     "PackedGraphs",
     "Pooled",
     "Segments",
@@ -29,7 +33,9 @@ __all__ = [
 _HOMES = {
     "Edges": "gmpool.graph",
     "GMPool": "gmpool.pool.blocks",
+    "GraphClassifier": "gmpool.estimators.classifier",
     "GraphMultisetTransformer": "gmpool.pool.gmt",
+    "GraphRegressor": "gmpool.estimators.regressor",
     "PackedGraphs": "gmpool.data",
     "Pooled": "gmpool.pool.method",
     "Segments": "gmpool.graph",
