@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import torch
 import typer
 
+from gmpool.engine.device import usable_device as usable_device
 from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.executors.stacked import Stacked
@@ -74,22 +75,6 @@ PlotsOption = Annotated[
     Path | None,
     typer.Option("--plots", help="Write pictures to this folder.", callback=usable),
 ]
-
-
-def usable_device(name: str) -> str:
-    """cpu, cuda or cuda:N; auto is cuda where there is one."""
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        device = None
-    if device is None or device.type not in ("cpu", "cuda"):
-        raise UserError(f"--device takes cpu, cuda or auto, got {name!r}")
-    count = torch.cuda.device_count()
-    if device.type == "cuda" and (device.index or 0) >= count:
-        raise UserError(f"--device {name}: this machine has {count} CUDA devices; use --device cpu")
-    return name
 
 
 def executor_for(
@@ -161,14 +146,19 @@ def flag_words(given: Mapping[str, Any]) -> list[str]:
 
 def with_flags(do: Callable[..., None], flags: Sequence[Flag], **fixed: Any) -> Callable[..., None]:
     """A function that typer makes a command of: `do`, whose argument `own` is made of flags, each
-    of them an option. fixed: arguments of `do` that are no options."""
+    of them an option. One that `do` has too is declared by the flag, and goes to both.
+
+    fixed: arguments of `do` that are no options.
+    """
+    names = [flag.name for flag in flags]
+    shared = inspect.signature(do, eval_str=True).parameters.values()
+    asked = [p for p in shared if p.name not in ("own", *fixed)]
 
     def command(**given: Any) -> None:
-        own = {flag.name: given.pop(flag.name) for flag in flags}
-        do(own=own, **fixed, **given)
+        own = {name: given[name] for name in names}
+        do(own=own, **fixed, **{p.name: given[p.name] for p in asked})
 
-    shared = inspect.signature(do, eval_str=True).parameters.values()
-    parameters = [p for p in shared if p.name not in ("own", *fixed)]
+    parameters = [p for p in asked if p.name not in names]
     parameters += [_parameter(flag) for flag in flags]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -30,6 +30,7 @@ from gmpool.cli.progress import ProgressBars, resumable, say_short_training
 from gmpool.engine.checkpoint import kept_model, saved_key
 from gmpool.engine.job import Job, Recorded
 from gmpool.engine.keep import Keep, KeepAll, KeepBest, KeepBoth
+from gmpool.engine.own_sets import data_flags
 from gmpool.engine.plan import cells_of
 from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
@@ -96,7 +97,12 @@ def _do(
     check_places(out, plots=plots, save_model=save_model, store=store)
     if out is not None:
         require_other_file(out, "--out", [dataset])
-    chosen = task.open(dataset, data, **{f.name: own[f.name] for f in task.flags if f.to == "data"})
+    how = {flag.name: own[flag.name] for flag in data_flags(task)}
+    if "folds" in how and "folds" in task.flags_for(dataset):
+        folds = None  # the set is opened with as many as are asked for
+    else:
+        how.pop("folds", None)
+    chosen = task.open(dataset, data, **how)
     usable = usable_device(device)
     executor = executor_for(usable, replicas, workers, tf32=tf32)
     settings = settings_from(option or [])
@@ -154,4 +160,9 @@ def _lines(task: Task, own: dict[str, Any], settings: dict[str, str]) -> list[di
                 f"give {flag.name} as --{flag.name} {settings[flag.name]}, not as an --option"
             )
     values = [own[flag.name] or [flag.default] for flag in flags]
-    return [dict(zip([f.name for f in flags], each, strict=True)) for each in product(*values)]
+    names = [flag.name for flag in flags]
+    # What nobody asked for is the preset's.
+    return [
+        {name: value for name, value in zip(names, each, strict=True) if value is not None}
+        for each in product(*values)
+    ]

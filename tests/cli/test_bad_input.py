@@ -30,6 +30,10 @@ from gmpool.tasks.task import TASKS
 
 Cli = Callable[..., Any]
 TABLE = "smiles,toxic\n" + "".join(f"{s},{i % 2}\n" for i, s in enumerate(TEN_MOLECULES))
+WITH_SET = "smiles,toxic,set\n" + "".join(
+    f"{s},{i % 2},{'train' if i < 6 else 'valid' if i < 8 else 'test'}\n"
+    for i, s in enumerate(TEN_MOLECULES)
+)
 TU = {
     "A": "1, 2\n2, 1\n3, 4\n4, 3\n5, 6\n6, 5\n",
     "graph_indicator": "1\n1\n2\n2\n3\n3\n",
@@ -173,9 +177,127 @@ CASES = {
     "folds out of range": Case(
         "train MUTAG --folds 11", ("MUTAG has 10 folds, so folds must be from 1 to 10, got 11",)
     ),
-    "folds of a set that has none": Case(
-        "train t.csv --folds 5", ("t has one split, not folds: leave folds out, got 5",),
+    "folds of a table with one split": Case(
+        "train t.csv --folds 5 --split-column set",
+        ("t has one split, not folds, got --folds 5; leave --folds out, or have folds made with "
+         "--split random, stratified or scaffold",),
+        write("t.csv", WITH_SET),
+    ),
+    "more folds than molecules": Case(
+        "train t.csv --folds 11",
+        ("t has 10 different molecules, too few for 11 folds; take --folds 10 or fewer",),
         write("t.csv", TABLE),
+    ),
+    "more folds than scaffolds": Case(
+        "train t.csv --split scaffold --folds 4",
+        ("t has 3 scaffolds, too few for 4 folds; take --folds 3 or fewer, or --split random or",),
+        write("t.csv", TABLE),
+    ),
+    "too few folds": Case(
+        "train t.csv --folds 2",
+        ("--folds must be at least 3", "got 2; one split is made without --folds"),
+        write("t.csv", TABLE),
+    ),
+    "unknown kind of split": Case(
+        "train t.csv --split scafold",
+        ("unknown kind of split 'scafold'; did you mean 'scaffold'?", "time)"),
+        write("t.csv", TABLE),
+    ),
+    "repeats without folds": Case(
+        "train t.csv --split random --repeats 2",
+        ("--repeats does folds again with other shuffles, and there are none; add --folds",),
+        write("t.csv", TABLE),
+    ),
+    "sizes of folds": Case(
+        "train t.csv --split random --folds 5 --split-sizes 70,15,15",
+        ("--split-sizes is for one split", "leave --split-sizes or --folds out"),
+        write("t.csv", TABLE),
+    ),
+    "sizes that sum to more": Case(
+        "train t.csv --split-sizes 70,20,20",
+        ("--split-sizes takes the shares of train, valid and test in percent, such as 70,15,15, "
+         "got '70,20,20'",),
+        write("t.csv", TABLE),
+    ),
+    "negative seed of a split": Case(
+        "train t.csv --split random --split-seed -1",
+        ("--split-seed lies in 0 … 2^63 - 1, got -1",), write("t.csv", TABLE),
+    ),
+    "seed of a split that is always the same": Case(
+        "train t.csv --split scaffold --split-seed 1",
+        ("--split scaffold is always the same", "leave --split-seed out"), write("t.csv", TABLE),
+    ),
+    "seed of a split that a column gives": Case(
+        "train t.csv --split-seed 1",
+        ("--split-seed is for a split that is made, and the split is that of column 'set'; ",
+         "leave it out, or add --split random, stratified or scaffold"),
+        write("t.csv", WITH_SET),
+    ),
+    "column of a split that is made": Case(
+        "train t.csv --split random --split-column set",
+        ("--split-column set is for --split column, got --split random; leave one of them out",),
+        write("t.csv", WITH_SET),
+    ),
+    "split of a column that is not there": Case(
+        "train t.csv --split column",
+        ("t: no column says train, valid or test; name one with --split-column",),
+        write("t.csv", TABLE),
+    ),
+    "times without a split by time": Case(
+        "train t.csv --time-column set",
+        ("--time-column set is for --split time; add that, or leave --time-column out",),
+        write("t.csv", WITH_SET),
+    ),
+    "split by time without times": Case(
+        "train t.csv --split time", ("--split time needs the column with the times: add --time",),
+        write("t.csv", TABLE),
+    ),
+    "folds by time": Case(
+        "train t.csv --split time --time-column set --folds 5",
+        ("--split time is one split, whose latest rows are tested; leave --folds out",),
+        write("t.csv", WITH_SET),
+    ),
+    "time that is none": Case(
+        "train t.csv --split time --time-column set",
+        ("t.csv:2: time 'train' in column 'set' is no ISO date such as 2024-05-31, no year and no "
+         "number", "leave them out with --skip-bad-rows"),
+        write("t.csv", WITH_SET),
+    ),
+    "unknown column of times": Case(
+        "train t.csv --split time --time-column sett",
+        ("t.csv: unknown column 'sett'; did you mean 'set'?",), write("t.csv", WITH_SET),
+    ),
+    "split of a set with a name": Case(
+        "train MUTAG --split random", ("--split is for a", "a CSV", "'MUTAG' is not one"),
+    ),
+    "repeats of a set with a name": Case(
+        "train MUTAG --folds 3 --repeats 2", ("--repeats is for a", "'MUTAG' is not one"),
+    ),
+    "scaffolds of graphs that are no molecules": Case(
+        "train set --split scaffold",
+        ("--split scaffold is for tables of molecules, and S is none; take --split random",),
+        tu_folder(),
+    ),
+    "times of graphs": Case(
+        "train set --split time --time-column year",
+        ("--time-column is for a CSV, and 'set' is not one",), tu_folder(),
+    ),
+    "folds of one split": Case(
+        "reconstruct t.csv --folds 5 --split random",
+        ("t has one split, not folds: leave folds out, got 5",), write("t.csv", TABLE),
+    ),
+    "folds of a plan that has no table": Case(
+        "run p.toml --folds 5", ("--folds is for none of the plan's sets; leave it out",),
+        write("p.toml", 'datasets = ["MUTAG"]\nmethods = ["gmt"]\n'),
+    ),
+    "split of a plan that is none": Case(
+        "run p.toml", ("p.toml: unknown kind of split 'scafold'",),
+        lambda: (
+            Path("t.csv").write_text(TABLE),
+            Path("p.toml").write_text(
+                'datasets = ["t.csv"]\nmethods = ["gmt"]\n[table]\nsplit = "scafold"\n'
+            ),
+        ),
     ),
     "more seeds than the memory holds": Case(
         "train MUTAG --seeds 100000000000", ("seeds are 1,000,000,000,000 runs", "take fewer")

@@ -12,6 +12,7 @@ import pytest
 import torch
 import typer
 from html_outline import Outline
+from own_set import write_set
 from said import Said
 from small_sets import FLAGS, TEN_MOLECULES
 from toy_task import TOY
@@ -96,9 +97,8 @@ def test_the_best_model_is_kept_and_so_is_every_one(gmpool_cli: Cli) -> None:
     best = max(rows, key=lambda row: row.more["selection_score"])
     assert kept.description["about"]["key"] == best.key
     theirs = load_model(Path("runs/models") / best.key).model.state_dict()
-    assert all(
-        torch.equal(weights, theirs[name]) for name, weights in kept.model.state_dict().items()
-    )
+    (member,) = kept.model.members  # which was calibrated for use
+    assert all(torch.equal(weights, theirs[name]) for name, weights in member.state_dict().items())
     again = gmpool_cli(*TRAIN, "--folds", 3, "--keep-models")
     assert again.err.count("recorded before") == 3, "all of them are there"
 
@@ -226,6 +226,60 @@ def test_both_commands_take_the_same_words_for_a_table(gmpool_cli: Cli, verb: st
     assert "labels: 'active' (binary: 4 yes, 5 no, 1 gap)" in told
     assert any(line.startswith("split: 7 train, 1 valid, 2 test (column 'set'") for line in told)
     assert ("the labels are not learned" in said.err) == (verb == "reconstruct")
+
+
+def test_folds_of_own_molecules_are_made_and_recorded(gmpool_cli: Cli) -> None:
+    smiles = ["C" * (i + 1) + ("c1ccccc1", "C1CC1", "", "C1CCC1")[i % 4] for i in range(20)]
+    Path("own.csv").write_text(
+        "smiles,active\n"
+        + "".join(f"{s},{i % 3 % 2}\n" for i, s in enumerate([*smiles, smiles[0]]))
+    )
+    words = ("train", "own.csv", "-m", "mean", "--device", "cpu", *FLAGS)
+    said = gmpool_cli(*words, "--split", "scaffold", "--folds", 3, "--repeats", 2, "--json")
+    assert said.code == 0, said.err
+    assert (
+        "folds: 6 (scaffold, 3 folds × 2 repeats, seed 0; 4 scaffolds, the largest of 6 molecules; "
+        "1 molecule is in several rows, all in one part; " in said.err
+    )
+    (line,) = json.loads(said.out)
+    assert (line["runs"], line["folds"]) == (6, 6)
+    rows = list(RunStore("runs"))
+    assert [row.fold for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row.more["split"] for row in rows] == 6 * [
+        {
+            "kind": "scaffold", "folds": 3, "repeats": 2, "seed": 0, "groups": "scaffold",
+            "repeated_molecules": 1, "scaffolds": 4,
+        }
+    ]  # fmt: skip
+    assert len({row.split_digest for row in rows[:3]}) == 3
+    first = gmpool_cli(*words, "--split", "scaffold", "--folds", 3)
+    assert first.err.count("recorded before") == 3, "the first repeat is that without repeats"
+    plain = gmpool_cli(*words, "--folds", 4)
+    assert plain.code == 0, plain.err
+    assert "folds: 4 (random, seed 0; 1 molecule is" in plain.err
+    assert len(list(RunStore("runs"))) == 10
+    one = gmpool_cli("reconstruct", "own.csv", "--split", "random", "--split-seed", 1, *SHORT)
+    assert one.code == 0, one.err
+    assert "random 80/10/10, seed 1" in one.err
+
+
+def test_folds_of_own_graphs_are_the_first_or_made(gmpool_cli: Cli) -> None:
+    write_set(Path("own"))
+    words = ("train", "own", "-m", "mean", "--device", "cpu", *FLAGS)
+    said = gmpool_cli(*words, "--folds", 2)
+    assert "folds: 2 (stratified, always the same, the first 2 of 10)" in said.err
+    said = gmpool_cli(*words, "--split", "stratified", "--folds", 3, "--split-seed", 5)
+    assert said.code == 0, said.err
+    assert "folds: 3 (stratified, seed 5); the first: 8 train, 8 valid, 8 test" in said.err
+    kinds = [row.more["split"] for row in RunStore("runs")]
+    assert [kind["folds"] for kind in kinds] == [10, 10, 3, 3, 3]
+    assert kinds[-1] == {"kind": "stratified", "folds": 3, "repeats": 1, "seed": 5}
+    assert (
+        gmpool_cli("train", "MUTAG", "-m", "mean", "--folds", 1, "--store", "named", *FLAGS).code
+        == 0
+    )
+    (named,) = RunStore("named")
+    assert "split" not in named.more
 
 
 def test_a_guess_that_would_be_wrong_stops_and_names_the_way_out(gmpool_cli: Cli) -> None:
