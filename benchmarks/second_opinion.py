@@ -24,7 +24,7 @@ from torch.nn import functional
 from benchmarks.padded import PaddedGMT
 from gmpool.data import Dataset, GraphBatch, PackedGraphs, epoch_batches, load
 from gmpool.engine.provenance import commit, device_name, versions
-from gmpool.tasks.classify.settings import published_settings
+from gmpool.tasks.classify.settings import AUTHORS as PUBLISHED
 from gmpool.tasks.metrics import metric_of
 
 
@@ -74,7 +74,7 @@ class AuthorsGMT(nn.Module):
 
     def __init__(self, graphs: PackedGraphs, name: str) -> None:
         super().__init__()
-        published = published_settings(name, "gmt")
+        published = PUBLISHED[name]
         dim, seeds = 128, math.ceil(0.25 * math.ceil(graphs.num_nodes / graphs.num_graphs))
         self.atoms = _tables(graphs.cat_sizes, dim)
         self.convs = nn.ModuleList(OGBConv(graphs.edge_cat_sizes, dim) for _ in range(3))
@@ -197,8 +197,8 @@ def main(
         raise typer.BadParameter(f"there is no network {name!r}, only {', '.join(NETWORKS)}")
     kind, protocol = NETWORKS[name]
     if name == "gmt":
-        published = published_settings(dataset, name)
-        protocol = protocol._replace(batch_size=published.get("batch_size", protocol.batch_size))
+        size = PUBLISHED.get(dataset, {}).get("batch_size", protocol.batch_size)
+        protocol = protocol._replace(batch_size=size)
     data = load(dataset)
     if data.graphs.task != "binary" or not data.graphs.edge_cat_sizes:
         raise typer.BadParameter(f"{dataset} is no set of molecules with yes-or-no labels")

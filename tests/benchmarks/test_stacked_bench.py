@@ -20,6 +20,7 @@ from benchmarks.stacked import (
     rounded,
     side_by_side,
 )
+from gmpool.data import CATALOGUE
 from gmpool.engine.stack.stack import Stack
 
 
@@ -59,7 +60,8 @@ def test_growth_is_beside_a_replica_alone(device: str) -> None:
     assert three["ours"] == three["epoch_seconds"] / 3
 
 
-def test_the_hundred_trainings_of_the_authors_settings() -> None:
+def test_the_hundred_trainings_of_the_authors_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CATALOGUE, "MUTAG", replace(CATALOGUE["MUTAG"], content=""))
     job = job_of(replace(dataset(30, 10), name="MUTAG"), SEEDS)
     assert (len(job.runs), job.model.pool) == (100, {"num_heads": 4, "layer_norm": True})
     assert (job.train.epochs, job.train.patience, job.train.batch_size) == (500, 50, 128)
