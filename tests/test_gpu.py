@@ -10,6 +10,7 @@ import torch
 from dense_sets import dense_set
 from graphs import random_batch
 from marks import CUDA
+from molecule_sets import random_set
 from small_graphs import atoms
 from small_sets import QUICK, classes, ring_molecule, split
 from trainings import alone, as_set, begun, fixed_batches, stacked, stacking
@@ -96,6 +97,23 @@ def test_bonds_by_kind_are_bonds_by_features(conv: str, monkeypatch: pytest.Monk
         assert ("edge_attr" in vars(batch)) != fused
     for a, b in zip(*found, strict=True):
         torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
+
+
+def test_directed_messages_are_those_of_the_cpu() -> None:
+    """Of one batch, where the CPU makes each distinct state once, and of two replicas."""
+    graphs, config = random_set(), ModelConfig(conv="dmpnn", state_dim=40, dropout=0.0)
+    part, ids = split(), torch.tensor([[7, 0, 3, 4], [6, 1, 24, 24]])
+    found: list[list[torch.Tensor]] = []
+    for device in ("cpu", "cuda"):
+        models = [begun(graphs, part, config, seed).to(device) for seed in range(2)]
+        there = graphs.to(device)
+        loss = models[0].loss(there.batch(range(24)), *models[0].phases)
+        grads = torch.autograd.grad(loss, models[0].network.encoder.parameters())
+        batches = fixed_batches(there, models[0])
+        batch = batches.make(ids.to(device), batches.bounds(ids))
+        found.append([loss, *grads, *Replicas(models, torch.device(device)).gradients(batch, 0)])
+    for a, b in zip(*found, strict=True):
+        assert (a - b.cpu()).norm() <= 1e-4 * a.norm()
 
 
 @pytest.mark.parametrize(("method", "conv"), [("gmt", "gcn"), ("gin", "gin")])

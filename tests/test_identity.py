@@ -19,6 +19,11 @@ CHANGES = {
     "model.num_layers": 2,
     "model.conv": "gin",
     "model.dropout": 0.1,
+    "model.state_dim": 64,
+    "model.descriptors": "quick",
+    "model.class_weight": "balanced",
+    "model.members": 5,
+    "model.members_by": "folds",
     "model.pool": {"num_heads": 2},
     "train.batch_size": 64,
     "train.lr": 1e-3,
@@ -29,6 +34,7 @@ CHANGES = {
     "train.clip_norm": 2.0,
     "train.select_by": "metric",
     "train.epoch_steps": 10,
+    "train.schedule": "exponential",
 }
 
 

@@ -43,9 +43,10 @@ MAY_IMPORT = {
     "tasks": {*GROUND, "ops", "data", "graph", "nn", "pool", "report"},
     "engine": {*GROUND, "ops", "data", "nn", "report", "tasks"},
     "cli": {*GROUND, "data", "report", "tasks", "engine", ""},
+    "estimators": {*GROUND, "data", "tasks", "engine"},
     "aggr": {"errors", "ops", "graph", "nn", "pool"},
     "__main__": {""},
-    "": {"data", "graph", "pool", "engine"},
+    "": {"data", "graph", "pool", "engine", "estimators"},
 }
 OPTIONAL = {
     "rdkit", "rdchiral", "loguru", "syntheseus", "grakel", "networkx", "pyarrow", "ray"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 import re
 import shlex
@@ -33,7 +34,7 @@ def test_a_table_is_understood_as_it_shows(tmp_path: Path, monkeypatch: pytest.M
     answers = ["1"] * 812 + ["0"] * 377 + ["N/A"] * 14
     random.Random(0).shuffle(answers)
     lines = [
-        f"{10_000 + 7 * row};{'C' * (row % 9 + 1)}O;{answer};20,5"
+        f"{10_000 + 7 * row};{'C' * (row % 40 + 1)}N{'C' * (row // 40 + 41)}O;{answer};20,5"
         for row, answer in enumerate(answers)
     ]
     Path("mine.csv").write_text("\n".join(["compound_no;SMILES;active;temperature", *lines]))
@@ -44,7 +45,7 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     pytest.importorskip("rdkit")
     pandas = pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    block = next(block for block in blocks(PAGE) if "DataFrame" in block.text)
+    block = next(block for block in blocks(PAGE) if "save_model" in block.text)
     *lines, last = block.text.strip().splitlines()
     names: dict[str, Any] = {}
     exec("\n".join(lines), names)
@@ -52,6 +53,33 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert isinstance(table, pandas.DataFrame)
     assert list(table.columns) == ["smiles", "logS", "pred_logS", "problem"]
     assert len(table) == 4
+
+
+def test_its_splits_are_made(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    (block,) = (block for block in blocks(PAGE) if "inner_folds" in block.text)
+    *lines, last = block.text.strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    assert [len(split.valid) for split in eval(last, names)] == [8] * 4
+    assert len(names["dataset"].folds) == 10
+    assert names["dataset"].split_kind["scaffolds"] == 5
+    assert len(names["other"].folds[0].test) == 6
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_its_commands_for_splits(
+    number: int, gmpool_cli: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'C' * (n % 3 + 1)}C1{'C' * (n // 3 + 2)}1,{n % 2},{2000 + n}" for n in range(40)]
+    Path("molecules.csv").write_text("\n".join(["smiles,active,assayed", *rows]))
+    words = [words for words in commands(PAGE) if any("--split" in word for word in words)][number]
+    short = "--label active -m mean -o epochs=1 -o hidden_dim=8 -o num_layers=1 --device cpu"
+    said = gmpool_cli(*words, *shlex.split(short), "--json")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)[0]["runs"] == (10 if "--folds" in words else 1)
 
 
 def test_reactants_by_its_commands_and_its_python(

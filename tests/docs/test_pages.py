@@ -75,7 +75,7 @@ def test_the_plan_that_is_shown_is_read(tmp_path: Path) -> None:
         (tmp_path / "molecules.csv").write_text("smiles,y\n" + "CCO,1\nCCN,0\n" * 5)
         (tmp_path / "assays").mkdir(exist_ok=True)
         for name in ("first", "second"):
-            rows = "CCO,1,2.5,3.5,train\nCCN,0,1.5,0.5,test\nCCC,1,0.5,1.5,valid\n" * 5
+            rows = "CCO,1,2.5,3.5,train\nC1CC1,0,1.5,0.5,test\nC1CCC1,1,0.5,1.5,valid\n" * 5
             table = f"structure,active,ic50,solubility,part\n{rows}"
             (tmp_path / "assays" / f"{name}.csv").write_text(table)
         assert read_plan(path).jobs()
