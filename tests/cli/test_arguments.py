@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from gmpool.cli.arguments import executor_for, usable_device
+from gmpool.cli.arguments import executor_for
 from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.executors.stacked import Stacked
@@ -77,24 +77,6 @@ def test_precision_is_what_was_asked_for() -> None:
     assert torch.backends.cuda.matmul.allow_tf32
     executor_for("cuda", None, None)
     assert not torch.backends.cuda.matmul.allow_tf32
-
-
-def test_a_device_that_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert usable_device("cpu") == "cpu"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert usable_device("auto") == "cpu"
-    with pytest.raises(UserError, match="--device cuda: this machine has 0 CUDA devices"):
-        usable_device("cuda")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert usable_device("auto") == "cuda"
-    assert usable_device("cuda:1") == "cuda:1"
-    with pytest.raises(UserError, match="--device cuda:2: this machine has 2 CUDA devices"):
-        usable_device("cuda:2")
-    for name in ("gpu", "mps", ""):
-        with pytest.raises(UserError, match="--device takes cpu, cuda or auto, got"):
-            usable_device(name)
 
 
 def test_settings() -> None:
