@@ -1,5 +1,5 @@
 """Presets for own data beside chemprop's defaults and a random forest on descriptors, on the same
-splits of four sets with five seeds: single models and ensembles of five.
+splits of four sets with five seeds: ensembles of five, and each of their members alone.
 
 python -m benchmarks.chemprop_accuracy --data DATA --work FOLDER --out results/chemprop
 
@@ -74,7 +74,7 @@ def calibration_error(name: str, sure: Sure, y: Array) -> float | None:
 
 
 def ours(name: str, table: Path, work: Path, seed: int, options: dict[str, Any]) -> Iterator[Sure]:
-    """Of the first member alone, and of all."""
+    """Of each member alone, calibrated by itself, and of all together."""
     dataset = load_table(table)
     job = Job.make(
         "classify", dataset, "gmt", first_seed=seed, options={**options, "members": MEMBERS}
@@ -85,8 +85,8 @@ def ours(name: str, table: Path, work: Path, seed: int, options: dict[str, Any])
     ensemble = load_model(keep.folder / row.key).model
     data: Dataset = job.task.data_for(dataset, job.model)
     split = data.folds[0]
-    single = calibrated(ensemble.members[0], data, split)
-    for model in (single, ensemble):
+    alone = [calibrated(member, data, split) for member in ensemble.members]
+    for model in (*alone, ensemble):
         sure = model.sure.answer(say(model, data.graphs, split.test))
         yield sure.value, None if TABLES[name].is_classes else sure.std
 
@@ -94,7 +94,7 @@ def ours(name: str, table: Path, work: Path, seed: int, options: dict[str, Any])
 def peers(name: str, work: Path, seed: int) -> Iterator[Sure]:
     """The same of chemprop, whose ensembles differ by so much."""
     said = said_by(work / name / f"seed-{seed}")
-    yield said[0], None
+    yield from ((each, None) for each in said)
     yield said.mean(0), None if TABLES[name].is_classes else said.std(0)
 
 
@@ -124,10 +124,12 @@ def forest(name: str, table: Path, seed: int) -> Array:
     return np.stack(found, axis=1)
 
 
-def rows_of(name: str, data: Path, work: Path, chemprop: str | None) -> Iterator[dict[str, Any]]:
+def rows_of(
+    name: str, data: Path, work: Path, chemprop: str | None, seeds: int
+) -> Iterator[dict[str, Any]]:
     table = write_table(name, data, work)
     _, y = labels_of(table, "test")
-    for seed in SEEDS:
+    for seed in SEEDS[:seeds]:
         if chemprop:
             chemprop_runs.train(chemprop, table, work / name / f"seed-{seed}", seed)
         said = {
@@ -136,9 +138,10 @@ def rows_of(name: str, data: Path, work: Path, chemprop: str | None) -> Iterator
             "chemprop": peers(name, work, seed),
         }
         for who, each in said.items():
-            for members, sure in zip((1, MEMBERS), each, strict=True):
+            for number, sure in enumerate(each):
                 found = score(name, sure[0], y), calibration_error(name, sure, y)
-                yield _row(name, who, seed, members, *found)
+                members = MEMBERS if number == MEMBERS else 1
+                yield _row(name, who, seed + number % MEMBERS, members, *found)
         value = forest(name, table, seed)
         found = score(name, value, y), calibration_error(name, (value, None), y)
         yield _row(name, "random forest", seed, 1, *found)
@@ -155,7 +158,7 @@ def _row(
 
 
 def table_of(rows: list[dict[str, Any]]) -> str:
-    """Means and deviations over seeds, and how many standard errors ours is ahead of chemprop."""
+    """Means and deviations over models, and how many these are."""
     lines = ["| set | score | members | gmpool | with descriptors | chemprop | random forest |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|")
     for kind, words in (("score", ""), ("calibration_error", "calibration error of ")):
@@ -178,7 +181,7 @@ def _cell(values: list[float | None]) -> str:
         return "–"
     spread = statistics.stdev(there) if len(there) > 1 else 0.0
     digits = 2 if max(there) > 10 else 3
-    return f"{statistics.fmean(there):.{digits}f} ± {spread:.{digits}f}"
+    return f"{statistics.fmean(there):.{digits}f} ± {spread:.{digits}f} ({len(there)})"
 
 
 def main() -> None:
@@ -187,6 +190,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="what is done is kept here")
     parser.add_argument("--out", type=Path, required=True, help="folder of scores.jsonl, table.md")
     parser.add_argument("--table", action="append", choices=TABLES, help="only this one; repeat")
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="ensembles of each")
     parser.add_argument("--finished", action="store_true", help="take chemprop's runs as they are")
     asked = parser.parse_args()
     chemprop = None if asked.finished else chemprop_runs.chemprop_from_environment()
@@ -194,9 +198,10 @@ def main() -> None:
     path = asked.out / "scores.jsonl"
     before = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     names = asked.table or list(TABLES)
+    given = asked.data, asked.work, chemprop, asked.seeds
     rows = [row for row in before if row["table"] not in names]
     for name in names:
-        rows += [{**r, **origin} for r in rows_of(name, asked.data, asked.work, chemprop)]
+        rows += [{**r, **origin} for r in rows_of(name, *given)]
         text = "".join(json.dumps(row) + "\n" for row in rows)
         write_atomically({path: text.encode(), asked.out / "table.md": table_of(rows).encode()})
 
