@@ -1,4 +1,4 @@
-"""The ROC curve of answers, for scores and for pictures."""
+"""The ROC and the precision-recall curve of answers, for scores and for pictures."""
 
 from typing import Any
 
@@ -25,3 +25,14 @@ def area(false: Array, found: Array) -> float:
     """Under the curve of `roc_points`, of 1."""
     steps = np.diff(found, prepend=0.0)
     return float(np.sum(np.diff(false, prepend=0.0) * (found - steps / 2)))
+
+
+def precision_recall_points(said: Array, hits: Array) -> tuple[Array, Array]:
+    """(the share of the yes that is found, the share of what is said to be yes that is) at each."""
+    return hits / hits[-1], hits / said
+
+
+def average_precision(said: Array, hits: Array) -> float:
+    """The precision at each yes, on average: the area below the curve as steps; of 1."""
+    found, precision = precision_recall_points(said, hits)
+    return float(np.sum(np.diff(found, prepend=0.0) * precision))

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn import metrics as theirs
 
-from gmpool.tasks.label_scores import DIVERGED, UNRANKED, label_scores
+from gmpool.report.column_scores import DIVERGED, UNRANKED
+from gmpool.tasks.label_scores import label_scores
 
 NAN = math.nan
 FEW = st.sampled_from([-1.5, -0.5, 0.25, 2.0])  # few values: many ties
