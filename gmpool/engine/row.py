@@ -37,7 +37,7 @@ def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
             **_split_of(job.dataset),
             "selection_score": _number(-best.valid_loss if by_loss else sign * best.valid_metric),
             **_finite(trained.watched),
-            **_finite(job.task.scores(trained.model, job.dataset, trained.outputs)),
+            **_finite(job.task.scores(trained.model, job.dataset, trained.outputs, split)),
             **_finite(job.task.finish(trained.model, job.dataset, split, device)),
         },
     )  # fmt: skip

@@ -4,7 +4,10 @@
 
 Both are numbers as `gmpool.packed_numbers` packs them, graph by graph, [n, T]. Of classes `made` is
 the class that was said, and "classes" has their names; of two classes "margin" has by how much the
-second was preferred, if the method says so.
+second was preferred, if the method says so, and of more "sure" the probability of what was said.
+"line" is what calibrates yes/no labels or two classes: a and b for each, log odds z become a·z + b.
+"deviation" has how unsure an ensemble was. "of" is how many test graphs there were, where not all
+are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +21,9 @@ from gmpool.record import Row
 from gmpool.report.by_label import changed, is_list
 
 MOST_NUMBERS = 4_000
-"""Outputs of more are not kept: rows stay small."""
+"""Outputs of more are not kept, but of some graphs that are drawn: rows stay small."""
+FEWEST_DRAWN = 100
+"""Graphs; where there is no room for so many, none is kept."""
 MOST_CLASSES = 20
 """Of more there is no legible picture."""
 GAP = 2
@@ -43,6 +48,14 @@ class Outputs:
     """float64 [n, T], in the unit of the labels; of a binary label above 0 for yes."""
     margin: Array | None = None
     """float64 [n]: see above."""
+    sure: Array | None = None
+    """float64 [n]: likewise."""
+    line: Array | None = None
+    """float64 [T, 2]: likewise."""
+    deviation: Array | None = None
+    """float64 [n, T], of classes [n, 1]: likewise."""
+    graphs: int = 0
+    """How many there were; n, or more."""
 
     @property
     def of(self) -> tuple[Any, ...]:
@@ -58,29 +71,59 @@ def packed_outputs(
     truth: Array,
     *,
     ranked: bool = True,
+    sure: Array | None = None,
+    line: Array | None = None,
+    deviation: Array | None = None,
 ) -> dict[str, Any] | None:
-    """What a row keeps of the outputs of its test part; None where they are too many, or not all
-    numbers.
+    """What a row keeps of the outputs of its test part; None where there is no room for some, or
+    where they are not all numbers.
 
     made: [n, T], of classes [n, C]; truth: [n, T], of classes [n], negative where it is not known.
-    ranked: whether the outputs say how sure a class is.
+    ranked: whether the outputs say how sure a class is. sure [n], line [T, 2], deviation [n, T] or
+    of classes [n, 1]: as in `Outputs`.
     """
     of_classes = task == "multiclass"
-    there = truth >= 0 if of_classes else ~np.isnan(truth).all(1)
-    made, truth = made[there], truth[there]
-    too_many = truth.size > MOST_NUMBERS or len(classes) > MOST_CLASSES
-    if too_many or not truth.size or not np.isfinite(made).all():
+    drawn = kept_graphs(task, truth)
+    there = np.isfinite(made[labelled(task, truth)]).all()
+    if not len(drawn) or len(classes) > MOST_CLASSES or not there:
         return None
+    graphs = int(labelled(task, truth).sum())
+    made, truth = made[drawn], truth[drawn]
     of_truth, of_made = KINDS[task]
     kept: dict[str, Any] = {"task": task, "labels": list(labels)}
     if of_classes:
         kept["classes"] = list(classes)
         if len(classes) == 2 and ranked:
             kept["margin"] = pack_numbers(made[:, 1] - made[:, 0], "<f4")
+        elif sure is not None:
+            kept["sure"] = pack_numbers(sure[drawn], "<f4")
         made = made.argmax(1)
     elif task == "binary":
         truth = np.where(np.isnan(truth), GAP, truth > 0.5)
+    if line is not None and (task == "binary" or "margin" in kept):
+        kept["line"] = [[float(f"{value:.6g}") for value in pair] for pair in line.tolist()]
+    if deviation is not None:
+        kept["deviation"] = pack_numbers(deviation[drawn], "<f4")
+    if len(drawn) < graphs:
+        kept["of"] = graphs
     return {**kept, "truth": pack_numbers(truth, of_truth), "made": pack_numbers(made, of_made)}
+
+
+def labelled(task: str, truth: Array) -> Array:
+    """Which graphs have a label at all; bool [n]"""
+    return np.asarray(truth >= 0 if task == "multiclass" else ~np.isnan(truth).all(1))
+
+
+def kept_graphs(task: str, truth: Array) -> Array:
+    """The numbers of those with labels, or of so many of them, drawn always alike, as a row has
+    room for. truth as in `packed_outputs`."""
+    there = np.flatnonzero(labelled(task, truth))
+    most = MOST_NUMBERS // (1 if truth.ndim == 1 else truth.shape[1])
+    if len(there) <= most:
+        return there
+    if most < FEWEST_DRAWN:
+        return there[:0]
+    return np.sort(np.random.default_rng(0).permutation(there)[:most])
 
 
 def recorded_outputs(row: Row) -> Outputs | None:
@@ -119,10 +162,42 @@ def _read(found: Any) -> Outputs:
         if len(labels) > 1 or made.max() >= values:
             raise ValueError("a class that cannot be")
         if "margin" in found:
-            margin = unpack_numbers(found["margin"], "<f4", len(truth)).astype(np.float64)
-            if len(classes) != 2 or len(margin) != len(truth) or not np.isfinite(margin).all():
+            margin = _floats(found, "margin", len(truth))
+            if len(classes) != 2:
                 raise ValueError("the margins do not fit")
     elif task == "binary":
         truth[truth == GAP] = np.nan
     shape = -1, len(labels)
-    return Outputs(task, labels, classes, truth.reshape(shape), made.reshape(shape), margin)
+    truth, made = truth.reshape(shape), made.reshape(shape)
+    line = _line(found, len(labels)) if "line" in found and task != "regression" else None
+    sure = _floats(found, "sure", len(truth)) if "sure" in found and of_classes else None
+    if sure is not None and (sure.min() < 0 or sure.max() > 1):
+        raise ValueError("a probability that cannot be")
+    deviation = None
+    if "deviation" in found:
+        deviation = _floats(found, "deviation", truth.size).reshape(shape)
+        if deviation.min() < 0:
+            raise ValueError("a deviation that cannot be")
+    graphs = found.get("of", len(truth))
+    if type(graphs) is not int or graphs < len(truth):
+        raise ValueError("fewer graphs than there are outputs")
+    return Outputs(task, labels, classes, truth, made, margin, sure, line, deviation, graphs)
+
+
+def _floats(found: Mapping[str, Any], name: str, count: int) -> Array:
+    values = unpack_numbers(found[name], "<f4", count).astype(np.float64)
+    if len(values) != count or not np.isfinite(values).all():
+        raise ValueError(f"{name} does not fit")
+    return values
+
+
+def _line(found: Mapping[str, Any], labels: int) -> Array:
+    pairs = found["line"]
+    if not is_list(pairs, list) or not all(is_list(pair, float, int) for pair in pairs):
+        raise ValueError("the lines do not fit")
+    if [len(pair) for pair in pairs] != [2] * labels:
+        raise ValueError("the lines do not fit")
+    line = np.array(pairs, np.float64)
+    if not np.isfinite(line).all() or (np.abs(line) > 1e6).any():
+        raise ValueError("a line that cannot be")
+    return line

@@ -40,7 +40,7 @@ class Fitted(NamedTuple):
     test_metric: float
     seconds: float
     outputs: Mapping[str, Rows] = {}
-    """Outputs and labels of the parts "valid" and "test", for `Task.scores`."""
+    """Outputs and labels of the parts "valid" and "test", and whatever else `Task.scores` wants."""
 
 
 class Trainings(NamedTuple):
@@ -222,9 +222,12 @@ class Task:
         """A classical method is fitted here; None: the engine trains what `build` gives."""
         return None
 
-    def scores(self, model: Any, dataset: Any, outputs: Mapping[str, Rows]) -> dict[str, Any]:
+    def scores(
+        self, model: Any, dataset: Any, outputs: Mapping[str, Rows], split: Split
+    ) -> dict[str, Any]:
         """What the row of a finished run says of the rows that its model gave, at the weights that
-        were chosen, of the parts "valid" and "test"; a part that is empty is not there."""
+        were chosen, of the parts "valid" and "test" of the split; a part that is empty is not
+        there."""
         return {}
 
     def finish(self, model: Any, dataset: Any, split: Split, device: str) -> dict[str, Any]:

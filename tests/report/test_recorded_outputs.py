@@ -13,7 +13,14 @@ from report_rows import row
 
 from gmpool.errors import UserError
 from gmpool.packed_numbers import pack_numbers
-from gmpool.report.recorded_outputs import MOST_NUMBERS, Outputs, packed_outputs, recorded_outputs
+from gmpool.report.recorded_outputs import (
+    FEWEST_DRAWN,
+    MOST_NUMBERS,
+    Outputs,
+    kept_graphs,
+    packed_outputs,
+    recorded_outputs,
+)
 
 NAN = np.nan
 NUMBERS = np.array([[0.5, NAN], [NAN, NAN], [-1.0, 1e9]])
@@ -69,12 +76,55 @@ def test_classes_and_how_sure_one_of_two_is() -> None:
 def test_what_is_not_kept() -> None:
     many = np.zeros((MOST_NUMBERS + 1, 1))
     assert packed_outputs("regression", ["p"], (), many[1:], many[1:]) is not None
-    assert packed_outputs("regression", ["p"], (), many, many) is None
+    wide = np.zeros((FEWEST_DRAWN, 1 + MOST_NUMBERS // FEWEST_DRAWN))
+    assert packed_outputs("regression", ["p"] * wide.shape[1], (), wide, wide) is None
     assert packed_outputs("regression", ["p"], (), np.full((2, 1), np.inf), many[:2]) is None
     assert packed_outputs("regression", ["p"], (), many[:2], many[:2] * NAN) is None
     names = [str(i) for i in range(21)]
     assert packed_outputs("multiclass", ["k"], names, np.eye(21), np.arange(21)) is None
     assert recorded_outputs(row()) is None
+
+
+def test_of_too_many_some_are_drawn_always_alike() -> None:
+    truth = np.arange(9000.0)[:, None].repeat(2, 1)
+    truth[::3] = NAN
+    found, again = (
+        packed_outputs("regression", ["p", "q"], (), truth + 1, truth, deviation=truth)
+        for _ in range(2)
+    )
+    assert found == again
+    outputs = read(found)
+    assert outputs is not None
+    assert outputs.deviation is not None
+    assert (len(outputs.truth), outputs.graphs) == (MOST_NUMBERS // 2, 6000)
+    np.testing.assert_array_equal(outputs.made, outputs.truth + 1)
+    np.testing.assert_array_equal(outputs.deviation, outputs.truth)
+    assert outputs.truth[:, 0].tolist() == kept_graphs("regression", truth).tolist()
+    assert set(np.diff(outputs.truth[:, 0]) > 0) == {True}
+    all_kept = read(kept())
+    assert all_kept is not None
+    assert all_kept.graphs == len(all_kept.truth) == 2
+
+
+def test_what_calibrates_and_how_unsure_it_was() -> None:
+    ones, line = np.ones((3, 2)), np.array([[1.5, -0.25], [1.0, 0.0]])
+    found = packed_outputs("binary", "pq", (), ones, (NUMBERS > 0) * 1.0, line=line, deviation=ones)
+    outputs = read(found)
+    assert outputs is not None
+    assert outputs.line is not None
+    assert outputs.deviation is not None
+    np.testing.assert_array_equal(outputs.line, line)
+    np.testing.assert_array_equal(outputs.deviation, ones)
+    sure = np.array([0.5, 0.75, 0.25])
+    three = packed_outputs("multiclass", ["k"], "abc", np.eye(3), np.array([0, -1, 2]), sure=sure)
+    assert three is not None
+    outputs = read(three)
+    assert outputs is not None
+    assert outputs.sure is not None
+    assert outputs.sure.tolist() == [0.5, 0.25]
+    outputs = read(kept())
+    assert outputs is not None
+    assert (outputs.line, outputs.sure, outputs.deviation) == (None, None, None)
 
 
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
@@ -104,6 +154,13 @@ def test_rows_stay_small(task: str) -> None:
         kept("multiclass", made=pack_numbers(np.full(2, 2), "<u1")),
         kept("multiclass", margin=3), kept("multiclass", classes=["a"] * 21),
         kept("multiclass", margin=pack_numbers(np.ones(1), "<f4")),
+        kept("binary", line=[[1.0, 0.0]]), kept("binary", line=[[1.0], [0.0]]),
+        kept("binary", line=3),
+        kept("binary", line=[[1.0, 1e300], [1.0, 0.0]]), kept("binary", line=[["a", 0], [1, 0]]),
+        kept("multiclass", sure=pack_numbers(np.array([0.5, 1.5]), "<f4")),
+        kept("multiclass", sure=1),
+        kept(deviation=pack_numbers(np.ones(3), "<f4")), kept(deviation="x"),
+        kept(deviation=pack_numbers(-np.ones(4), "<f4")), kept(of=1), kept(of=2.5), kept(of="2"),
     ],
 )  # fmt: skip
 def test_a_row_that_was_changed_is_named(found: Any) -> None:
@@ -120,7 +177,9 @@ JSON = st.recursive(
 
 @given(
     st.sampled_from(["regression", "binary", "multiclass"]),
-    st.sampled_from(["task", "labels", "classes", "truth", "made", "margin"]),
+    st.sampled_from(
+        ["task", "labels", "classes", "truth", "made", "margin", "line", "sure", "deviation", "of"]
+    ),
     JSON,
 )
 def test_whatever_stands_there_is_outputs_or_our_error(task: str, name: str, value: Any) -> None:

@@ -18,6 +18,8 @@ from gmpool.tasks.trainable import Batch, Rows, Trainable
 
 BATCH = 1024
 """Graphs at a time, when nothing is learned."""
+MEMBERS = "members"
+"""Among the outputs of an ensemble: what each member said of the test part, [M, n, ·]."""
 
 
 @dataclass(frozen=True)

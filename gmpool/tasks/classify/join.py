@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gmpool.data import Dataset, Split
 from gmpool.data.inner_folds import inner_folds
-from gmpool.tasks.classify.ensemble import Ensemble, member_of, say, together
+from gmpool.tasks.classify.ensemble import MEMBERS, Ensemble, member_of, say, together
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.settings import FOLDS, ModelConfig
 from gmpool.tasks.classify.sureness import Array
@@ -56,7 +56,9 @@ def joined(
         loss, score = map(float, made.judge(*outputs["valid"]))
     test = math.nan
     if len(split.test):
-        outputs["test"] = rows_of(made, say(made, graphs, split.test), _labels(dataset, split.test))
+        each = say(made, graphs, split.test)
+        outputs["test"] = rows_of(made, each, _labels(dataset, split.test))
+        outputs[MEMBERS] = (torch.from_numpy(each),)
         test = float(made.judge(*outputs["test"])[1])
     return Fitted(made, loss, score, test, 0.0, outputs)
 

@@ -17,11 +17,11 @@ from gmpool.record import Row
 from gmpool.report.by_label import label_grid, scores_by_label
 from gmpool.report.grid import Grid
 from gmpool.report.prediction_figures import prediction_pictures
-from gmpool.report.recorded_outputs import packed_outputs
 from gmpool.report.summary import by_label_grids, summarise, summary_grid
 from gmpool.tasks.classify.ensemble import Ensemble, EnsembleShape
 from gmpool.tasks.classify.join import calibrated, joined, trainings_of
 from gmpool.tasks.classify.model import GraphModel
+from gmpool.tasks.classify.own_rows import in_label_units, is_own, row_says, said_of
 from gmpool.tasks.classify.predict import predictions
 from gmpool.tasks.classify.settings import AUTHORS, ModelConfig, check_model, configure
 from gmpool.tasks.graph_task import (
@@ -31,7 +31,6 @@ from gmpool.tasks.graph_task import (
     declared_types,
     keyword_options,
 )
-from gmpool.tasks.label_scores import label_scores
 from gmpool.tasks.predictions import Predictions
 from gmpool.tasks.saved_settings import read_settings
 from gmpool.tasks.shape import DataShape
@@ -156,10 +155,12 @@ class Classify(GraphTask):
         assert dataset.graphs.task is not None, "a set with folds has labels"
         return metric_for(dataset.graphs.task, dataset.graphs.num_outputs)
 
-    def scores(self, model: Any, dataset: Dataset, outputs: Mapping[str, Rows]) -> dict[str, Any]:
-        """Each label column by itself."""
-        there = {part: (model.in_label_units(out), y) for part, (out, y) in outputs.items()}
-        return scores_of(dataset, there)
+    def scores(
+        self, model: Any, dataset: Dataset, outputs: Mapping[str, Rows], split: Split
+    ) -> dict[str, Any]:
+        """Each label column by itself, and of own data what a report wants."""
+        said = said_of(model, outputs) if is_own(dataset) else None
+        return row_says(dataset, split, in_label_units(model, outputs), said=said)
 
     def architecture(self, model: ModelConfig) -> ModelConfig:
         return ModelConfig(**{**vars(model), "dropout": 0.0})
@@ -186,30 +187,6 @@ class Classify(GraphTask):
         self, model: GraphModel, source: Any, root: Path | None, **options: Any
     ) -> Predictions:
         return predictions(model, source, root, **options)
-
-
-def scores_of(
-    dataset: Dataset, parts: Mapping[str, Rows], *, ranked: bool = True
-) -> dict[str, Any]:
-    """Each label column by itself, and of users' own data what was said of the test part.
-
-    parts: outputs in the unit of the labels, and labels.
-    """
-    graphs = dataset.graphs
-    assert graphs.task is not None, "a set with folds has labels"
-    said = {"scores": label_scores(graphs.task, graphs.task_names, parts, ranked=ranked)}
-    if "test" not in parts or not is_own(dataset):
-        return said
-    made, truth = (rows.double().numpy() for rows in parts["test"])
-    names = graphs.task_names, graphs.class_names
-    kept = packed_outputs(graphs.task, *names, made, truth, ranked=ranked)
-    return said if kept is None else {**said, "outputs": kept}
-
-
-def is_own(dataset: Dataset) -> bool:
-    """Whether it is none of the catalogue's sets, whatever it is called."""
-    entry = CATALOGUE.get(dataset.name)
-    return entry is None or bool(entry.content and entry.content != dataset.digest)
 
 
 def require_folds(dataset: Dataset) -> None:

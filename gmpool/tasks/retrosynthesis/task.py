@@ -168,7 +168,9 @@ class Retrosynthesis(Task):
         """What a saved model says products can be made of (`proposals.py`)."""
         return propose(model, target, **options)
 
-    def scores(self, model: Any, dataset: Reactions, outputs: Mapping[str, Rows]) -> dict[str, Any]:
+    def scores(
+        self, model: Any, dataset: Reactions, outputs: Mapping[str, Rows], split: Split
+    ) -> dict[str, Any]:
         """Top-k of the test part, by class too, and every rank, so that lines can be paired."""
         found: dict[str, Any] = {}
         if "test" in outputs:

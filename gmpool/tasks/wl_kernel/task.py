@@ -16,8 +16,9 @@ from gmpool.data import Card, Dataset, PackedGraphs, Split
 from gmpool.errors import UserError
 from gmpool.graph.colours import colour_counts
 from gmpool.report.metrics import METRICS
+from gmpool.tasks.classify.own_rows import row_says
 from gmpool.tasks.classify.settings import ModelConfig
-from gmpool.tasks.classify.task import Classify, scores_of
+from gmpool.tasks.classify.task import Classify
 from gmpool.tasks.graph_task import keyword_options
 from gmpool.tasks.metrics import metric_of
 from gmpool.tasks.shape import DataShape
@@ -62,8 +63,10 @@ class WLKernel(Classify):
         metric = self.metric(dataset, model)
         return fit_kernel(dataset.graphs, split, WLSubtreeSVM(**model.pool), metric=metric)
 
-    def scores(self, model: Any, dataset: Dataset, outputs: Mapping[str, Rows]) -> dict[str, Any]:
-        return scores_of(dataset, outputs, ranked=model.task != "multiclass")
+    def scores(
+        self, model: Any, dataset: Dataset, outputs: Mapping[str, Rows], split: Split
+    ) -> dict[str, Any]:
+        return row_says(dataset, split, outputs, ranked=model.task != "multiclass")
 
     def cannot_stack(self, dataset: Dataset, model: ModelConfig) -> str:
         return f"{model.method} is no network"

@@ -23,8 +23,8 @@ from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.report.comparison import Cell
 from gmpool.report.recorded_outputs import recorded_outputs
+from gmpool.tasks.classify.own_rows import is_own
 from gmpool.tasks.classify.settings import AUTHORS
-from gmpool.tasks.classify.task import is_own
 from gmpool.tasks.task import TASKS, Asked
 
 CLASSIFY = TASKS["classify"]
