@@ -49,7 +49,8 @@ WorkersOption = Annotated[
     str | None,
     typer.Option(
         "--workers",
-        help="CPU: so many runs at a time, each in a process with one thread; auto: one per core.",
+        help="CPU: so many runs at a time, each in a process with one thread; auto: one per core. "
+        "Default 1, and auto where models are joined of several.",
     ),
 ]
 SideBySideOption = Annotated[
@@ -83,13 +84,17 @@ def executor_for(
     workers: str | None,
     side_by_side: int | None = None,
     tf32: bool = False,
+    joined: bool = False,
 ) -> Executor:
-    """The way to run that the options ask for. device: one that is usable."""
+    """The way to run that the options ask for. device: one that is usable. joined: models are of
+    several trainings, which take all cores where nobody says otherwise."""
     if tf32 and device == "cpu":
         raise UserError("--tf32 is for a GPU; this runs on the CPU")
     torch.backends.cuda.matmul.allow_tf32 = tf32
     if side_by_side is not None:
         _check_side_by_side(side_by_side, device, replicas)
+    if joined and workers is None and replicas is None and device == "cpu":
+        workers = "auto"
     if workers is not None:
         if device != "cpu":
             raise UserError(

@@ -104,7 +104,6 @@ def _do(
         how.pop("folds", None)
     chosen = task.open(dataset, data, **how)
     usable = usable_device(device)
-    executor = executor_for(usable, replicas, workers, tf32=tf32)
     settings = settings_from(option or [])
     jobs = [
         Job.make(
@@ -119,6 +118,8 @@ def _do(
         for name in methods
         for line in _lines(task, own, settings)
     ]
+    joined = any(job.is_joined for job in jobs)
+    executor = executor_for(usable, replicas, workers, tf32=tf32, joined=joined)
     say_understood(chosen)
     say_short_training(jobs)
     draws = plots is not None and task.draws_models

@@ -77,15 +77,16 @@ def run(
 ) -> None:
     """Do the runs of a plan that are not recorded yet."""
     device = usable_device(device)
-    executor = executor_for(device, replicas, workers, side_by_side, tf32)
     if not dry_run:
         check_places(None, store=store)
     table = given_flags(own)
     chosen = read_plan(plan, table).part(dataset or [], method or [], seeds)
+    jobs, runs = chosen.jobs(), RunStore(store)
+    joined = any(job.is_joined for job in jobs)
+    executor = executor_for(device, replicas, workers, side_by_side, tf32, joined)
     for name in chosen.datasets:
         if name in chosen.own:
             say_understood(chosen.own[name])
-    jobs, runs = chosen.jobs(), RunStore(store)
     costs = _costs(jobs, runs, executor, device)
     if not json_:
         out.print(_cost_table(chosen, costs))

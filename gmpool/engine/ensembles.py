@@ -23,7 +23,6 @@ from gmpool.engine.row import CURVES
 from gmpool.engine.train import Epoch, Trained
 from gmpool.errors import UserError
 from gmpool.record import Row
-from gmpool.tasks.task import Trainings
 
 
 class Members(NamedTuple):
@@ -51,10 +50,10 @@ class Ensembles:
     def run(
         self, work: Sequence[Work], watcher: Watcher | None, begin: Begin = freely
     ) -> Generator[Outcome]:
-        plain = [each for each in work if not _trainings(each.job, each.runs[0])]
+        plain = [each for each in work if not each.job.is_joined]
         if plain:
             yield from self.those.run(plain, watcher, begin)
-        several = [each for each in work if _trainings(each.job, each.runs[0])]
+        several = [each for each in work if each.job.is_joined]
         begun = [(job, run) for job, runs in several for run in filter(begin, runs)]
         if not begun:
             return
@@ -66,13 +65,8 @@ class Ensembles:
             yield outcome(job, run, found, device)
 
 
-def _trainings(job: Job, run: Run) -> Trainings | None:
-    return job.task.trainings(job.dataset, run.fold, job.model, run.seed)
-
-
 def _members_job(job: Job, run: Run) -> Job:
-    found = _trainings(job, run)
-    assert found is not None
+    found = job.task.trainings(job.dataset, run.fold, job.model, run.seed)
     return Job(
         job.task, job.task.card_of(found.dataset), found.model, job.train, found.seeds,
         found.folds, job.label, job.changed, found.dataset,

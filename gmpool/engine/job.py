@@ -88,6 +88,11 @@ class Job:
         return self.card.name
 
     @property
+    def is_joined(self) -> bool:
+        """Whether each of its runs is joined of several trainings."""
+        return self.task.is_joined(self.model)
+
+    @property
     def config(self) -> dict[str, Any]:
         """As rows have it."""
         return {"model": asdict(self.model), "train": asdict(self.train)}

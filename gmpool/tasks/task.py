@@ -234,10 +234,13 @@ class Task:
         """What more the row of a finished run says."""
         return {}
 
-    def trainings(self, dataset: Any, fold: int, model: Any, seed: int) -> Trainings | None:
-        """Of what a model with this configuration is joined, for a seed and a fold; None: it is one
-        training itself."""
-        return None
+    def is_joined(self, model: Any) -> bool:
+        """Whether a model with this configuration is joined of several trainings."""
+        return False
+
+    def trainings(self, dataset: Any, fold: int, model: Any, seed: int) -> Trainings:
+        """Of which, for a seed and a fold; of a model that is joined."""
+        raise UserError(f"models of {self.name} cannot be joined")
 
     def joined(
         self, models: Sequence[Any], dataset: Any, fold: int, model: Any, seed: int

@@ -51,6 +51,13 @@ def test_as_many_workers_as_cores() -> None:
     assert executor_for("cpu", None, "auto") == (Processes(cores) if cores > 1 else Alone("cpu"))
 
 
+def test_models_of_several_trainings_take_all_cores_unless_somebody_says_otherwise() -> None:
+    assert executor_for("cpu", None, None, joined=True) == executor_for("cpu", None, "auto")
+    assert executor_for("cpu", None, "1", joined=True) == Alone("cpu")
+    assert executor_for("cpu", "1", None, joined=True) == Alone("cpu")
+    assert executor_for("cuda", None, None, joined=True) == Stacked("cuda", None, None)
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

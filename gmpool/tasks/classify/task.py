@@ -123,10 +123,11 @@ class Classify(GraphTask):
         known = _described.setdefault(dataset, {})
         return known.setdefault(model.descriptors, replace(dataset, graphs=graphs))
 
-    def trainings(
-        self, dataset: Dataset, fold: int, model: ModelConfig, seed: int
-    ) -> Trainings | None:
-        return trainings_of(dataset, fold, model, seed) if model.members > 1 else None
+    def is_joined(self, model: ModelConfig) -> bool:
+        return model.members > 1
+
+    def trainings(self, dataset: Dataset, fold: int, model: ModelConfig, seed: int) -> Trainings:
+        return trainings_of(dataset, fold, model, seed)
 
     def joined(
         self, models: Sequence[Any], dataset: Dataset, fold: int, model: ModelConfig, seed: int
