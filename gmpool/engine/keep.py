@@ -104,6 +104,8 @@ def _save(
 ) -> None:
     recorded = next(row for row in rows if row.key == done.row.key)
     about = {name: getattr(recorded, name) for name in ABOUT}
+    if "split" in recorded.more:  # how data of a user's own were split
+        about["split"] = recorded.more["split"]
     if not same_result(recorded, done.row):
         about["done_again"] = {name: getattr(done.row, name) for name in AGAIN}
     model = done.trained.model

@@ -13,7 +13,7 @@ from small_graphs import atoms
 from small_jobs import Log, job, timeless
 from small_sets import classes, split
 
-from gmpool.data import Dataset, Split
+from gmpool.data import Dataset, Split, with_splits
 from gmpool.engine.checkpoint import kept_model, load_model, saved_key
 from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes
@@ -39,6 +39,14 @@ def test_the_kept_model_is_the_one_with_the_best_validation(
     about = load_model(tmp_path / "model").description["about"]
     assert (about["key"], about["seed"], about["fold"]) == (best.key, best.seed, best.fold)
     assert (about["test"], about["metric"]) == (best.test, "accuracy")
+
+
+def test_a_model_says_how_its_data_were_split(tmp_path: Path) -> None:
+    made = with_splits(Dataset.of(classes()), "stratified", folds=3, split_seed=2)
+    todo = [job(data=made, folds=1, seeds=1)]
+    run_jobs(todo, RunStore(tmp_path / "runs"), Alone(), keep=KeepBest(tmp_path / "model"))
+    about = load_model(tmp_path / "model").description["about"]
+    assert about["split"] == {"kind": "stratified", "folds": 3, "repeats": 1, "seed": 2}
 
 
 def test_a_model_can_be_kept_after_its_run_was_recorded(tmp_path: Path) -> None:
