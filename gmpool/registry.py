@@ -1,6 +1,7 @@
 """A dict and a decorator: things that a user picks by name, found where they lie."""
 
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -9,6 +10,13 @@ from typing import Generic, TypeVar
 from gmpool.errors import UserError, unknown
 
 T = TypeVar("T")
+_registering: set[str] = set()
+"""Modules that have registered something anywhere."""
+
+
+def registered_by(module: str) -> bool:
+    """Whether a module has registered something anywhere."""
+    return module in _registering
 
 
 class Registry(Generic[T]):
@@ -35,6 +43,8 @@ class Registry(Generic[T]):
     def register(self, name: str) -> Callable[[T], T]:
         if name in self._items:
             raise self._taken(name)
+
+        _registering.add(sys._getframe(1).f_globals.get("__name__", ""))
 
         def add(item: T) -> T:
             self._items[name] = item

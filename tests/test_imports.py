@@ -31,6 +31,7 @@ GROUND = {
     "plain_text": set(),
     "packed_numbers": set(),
     "file_paths": {"errors", "plain_text"},
+    "main_module": {"registry"},
 }  # what stands below everything
 MAY_IMPORT = {
     **GROUND,

@@ -35,6 +35,7 @@ from gmpool.engine.executors.executor import (
 )
 from gmpool.engine.job import Job, Run
 from gmpool.errors import UserError
+from gmpool.main_module import GUARD, main_left_out, needs_main
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """The numbers by which malloc.h knows them."""
@@ -56,30 +57,30 @@ class Processes:
         tasks = (task for task in todo if begin(task[1]))
         before = multiprocessing.active_children()
         workers, context = min(self.workers, len(todo)), _context()
-        _get_ready(context)
+        jobs = pickle.dumps([job for job, _ in work])
+        with main_left_out(jobs):
+            _get_ready(context)
         pool = ProcessPoolExecutor(
-            workers,
-            mp_context=context,
-            initializer=_begin,
-            initargs=(pickle.dumps([job for job, _ in work]),),
+            workers, mp_context=context, initializer=_begin, initargs=(jobs,)
         )
         try:
             running: dict[Future[bytes], tuple[int, Run]] = {}
             for task in islice(tasks, workers):
-                with _whole():
+                with _whole(), main_left_out(jobs):
                     running[pool.submit(_train, *task)] = task
             while running:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     number, run = running.pop(future)
                     # The next is begun first, so that no worker waits for who looks at this one.
                     for task in islice(tasks, 1):
-                        with _whole():
+                        with _whole(), main_left_out(jobs):
                             running[pool.submit(_train, *task)] = task
                     yield work[number].job, run, pickle.loads(future.result())
         except BrokenProcessPool as error:
+            why = f"perhaps because {GUARD}" if needs_main(jobs) else "for want of memory perhaps"
             raise UserError(
-                "a worker process ended before its run was done, for want of memory perhaps; what "
-                "is recorded stays: go on with fewer --workers"
+                f"a worker process ended before its run was done, {why}; what is recorded stays: "
+                "go on with fewer --workers"
             ) from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
