@@ -41,7 +41,7 @@ def check_places(out: Path | None, **folders: Path | None) -> None:
 def write(grids: Sequence[Grid], form: str, to: Path | None, *, title: str = "") -> None:
     """Print the grids, or write them to a file and say so."""
     if form == "terminal" and to is None:
-        out.print(terminal(grids, out.width))
+        out.print(terminal([grid for grid in grids if grid.essential], out.width))
         return
     made = render(form, grids, title=title, command=shlex.join(["gmpool", *sys.argv[1:]]))
     if to is None:

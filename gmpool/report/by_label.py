@@ -1,25 +1,35 @@
 """What runs scored on each label column, in the column's own unit: rows that say it are read here,
 and shown as a grid."""
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gmpool.errors import UserError
 from gmpool.record import Row
 from gmpool.report.grid import Column, Grid, Square
 from gmpool.report.metrics import METRICS, with_unit
 from gmpool.report.number_text import measured, pair
+from gmpool.report.row_checks import changed, is_list
+from gmpool.report.run_intervals import run_intervals
 from gmpool.report.score import Score, averaged
+from gmpool.report.statistics import interval
 
 SHOWN = ("roc_auc", "pr_auc", "accuracy", "f1", "rmse", "mae", "r2")
 """In the order of their columns."""
 MOST_LINES = 30
 """A line with more label columns is shown as their mean, where all are in percent."""
+TEST_GRAPHS = "test graphs"
 MOST_NOTES = 8
 """So many reasons are told below a grid."""
+SMALL = "95 % interval"
+_OVER = {
+    TEST_GRAPHS: "one run: from 1,000 draws of its test graphs (bootstrap)",
+    "seeds": "the mean over seeds, folds averaged first (t-distribution)",
+    "folds": "the mean over the folds of one seed (t-distribution)",
+}
 Line = tuple[str, str, str, Sequence["LabelScore"]]
 """Set, method, what the line is called, and its scores."""
 
@@ -36,11 +46,17 @@ class LabelScore:
     """Fewest and most labels in the test part of a run."""
     undefined: Mapping[str, int]
     """Why it is not defined on the test part: the runs by reason."""
+    interval: tuple[float, float] | None = None
+    """Where the test score lies, at 95 %."""
+    interval_over: str = ""
+    """What it comes of: the test graphs of one run, else seeds or folds."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "label_column": self.column, "metric": self.metric, "runs": self.test.runs,
             "test_mean": self.test.mean, "test_std": self.test.std, "std_over": self.test.over,
+            "interval": self.interval and list(self.interval),
+            "interval_over": self.interval_over or None,
             "valid_mean": self.valid, "test_labels": list(self.count),
             "undefined": dict(self.undefined),
         }  # fmt: skip
@@ -48,14 +64,17 @@ class LabelScore:
     def record(self) -> dict[str, Any]:
         """Plain, for one line of CSV."""
         reasons = [f"{why} ({runs})" for why, runs in self.undefined.items()]
+        low, high = self.interval or (None, None)
+        found = {k: v for k, v in self.to_json().items() if k != "interval"}
         written = {"test_labels": _range(self.count), "undefined": "; ".join(reasons)}
-        return {**self.to_json(), **written}
+        return {**found, "interval_low": low, "interval_high": high, **written}
 
 
 def scores_by_label(rows: Sequence[Row]) -> list[LabelScore]:
     """Of the rows of one line that say it, label column by label column."""
     saying = [(row.seed, found) for row in rows if (found := _said(row)) is not None]
     columns = dict.fromkeys(name for _, found in saying for name in found["labels"])
+    of_one = run_intervals(rows[0]) if len(rows) == 1 else {}
     made = []
     for column in columns:
         parts = {
@@ -70,6 +89,10 @@ def scores_by_label(rows: Sequence[Row]) -> list[LabelScore]:
             scores, over = averaged(test)
             counts = [int(found["count"] or 0) for _, found in parts["test"] if "count" in found]
             reasons = [_reason(found, column, metric) for _, found in saying]
+            ends = of_one.get((column, metric)) if scores else None
+            over_what = TEST_GRAPHS if ends else ""
+            if len(scores) > 1:
+                ends, over_what = _possible(metric, interval(scores)), over
             made.append(
                 LabelScore(
                     column,
@@ -78,9 +101,19 @@ def scores_by_label(rows: Sequence[Row]) -> list[LabelScore]:
                     statistics.fmean(defined) if defined else None,
                     (min(counts, default=0), max(counts, default=0)),
                     Counter(filter(None, reasons)),
+                    ends,
+                    over_what,
                 )
             )
     return made
+
+
+def _possible(metric: str, ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Without what no score can be: less than no error, more than all."""
+    if ends is None or metric == "r2":
+        return ends
+    most = 100.0 if METRICS[metric].unit == "%" else math.inf
+    return max(0.0, ends[0]), min(most, ends[1])
 
 
 def _of(found: Mapping[str, Any], part: str, column: str) -> dict[str, float | None]:
@@ -109,13 +142,6 @@ def _said(row: Row) -> Mapping[str, Any] | None:
     raise changed(row, "scores by label")
 
 
-def changed(row: Row, what: str) -> UserError:
-    return UserError(
-        f"the {what} in the row of {row.method} on {row.dataset}, seed {row.seed} fold "
-        f"{row.fold}, cannot be read: the row was changed; take it out and run it again"
-    )
-
-
 def _is_sound(found: Any) -> bool:
     """Whether it is as `gmpool.tasks.label_scores` makes it: rows may come from anybody."""
     if not (isinstance(found, Mapping) and is_list(found.get("labels"), str)):
@@ -130,12 +156,6 @@ def _is_sound(found: Any) -> bool:
             if not is_list(values, float, int, type(None)) or len(values) != len(found["labels"]):
                 return False
     return True
-
-
-def is_list(value: Any, *kinds: type) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(one, kinds) and not isinstance(one, bool) for one in value
-    )
 
 
 def label_grid(lines: Sequence[Line]) -> Grid:
@@ -160,6 +180,7 @@ def label_grid(lines: Sequence[Line]) -> Grid:
             ),
         ],
         notes=_notes(every, metrics),
+        small_is=SMALL,
         records=[
             {"dataset": dataset, "method": method, "label": label, **score.record()}
             for dataset, method, label, found in lines
@@ -196,7 +217,9 @@ def _square(score: LabelScore | None) -> Square:
         return Square("")
     written = measured if score.metric in ("rmse", "mae") else pair
     marks = "f" * score.test.over_folds + "u" * bool(score.undefined)
-    return Square(written(score.test.mean, score.test.std), marks=marks)
+    ends = score.interval
+    small = f"{written(ends[0], None)} to {written(ends[1], None)}" if ends else ""
+    return Square(written(score.test.mean, score.test.std), small, marks)
 
 
 def _count(scores: Mapping[str, LabelScore]) -> Square:
@@ -218,6 +241,11 @@ def _notes(every: Sequence[LabelScore], metrics: Sequence[str]) -> list[str]:
             "f1, pr_auc (average precision): of yes/no labels those of yes, of named classes the "
             "mean over the classes"
         )
+    said += [
+        f"{SMALL}, of {words}"
+        for over, words in _OVER.items()
+        if any(score.interval_over == over for score in every)
+    ]
     if any(score.test.over_folds for score in every):
         said.append("ᶠ: one seed only, the deviation is over folds")
     runs, of = Counter[tuple[str, str]](), dict[tuple[str, str], list[str]]()

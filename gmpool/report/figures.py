@@ -16,6 +16,7 @@ from gmpool.record import Row
 COLOURS = ("#1f5f8b", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#4a4e69")
 # Okabe and Ito's colours, which the colour-blind tell apart; the best line has the first.
 SAFE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4d4d4d")
+GREY = "#888888"
 _MOST_PIXELS = 32_000  # a side; Matplotlib refuses twice as many
 CURVES = (
     ("train_loss", "training loss"),
@@ -54,6 +55,12 @@ def label_text(text: str, most: int = 60) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
+def plain_axes(axes: Axes) -> None:
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
 def learning_curves(lines: Mapping[str, Sequence[Row]]) -> bytes:
     """A PNG with one column per curve: each run thin, the mean of the runs still going bold.
 
@@ -68,12 +75,12 @@ def learning_curves(lines: Mapping[str, Sequence[Row]]) -> bytes:
     figure = new_figure(12, 3.6)
     for axes, (name, title) in zip(figure.subplots(1, len(CURVES)), CURVES, strict=True):
         for colour, (label, rows) in zip(cycle(COLOURS), drawn.items(), strict=False):
-            _draw(axes, [row.curve.get(name, []) for row in rows], colour, label_text(label))
+            _draw(axes, rows, name, colour, label_text(label))
+            if name != "train_loss":
+                _mark_best(axes, rows, name, colour)
         axes.set_title(title.format(metric=label_text(metric)), fontsize=10)
         axes.set_xlabel("epoch", fontsize=9)
-        axes.tick_params(labelsize=8)
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain_axes(axes)
         if drawn:
             axes.set_xlim(left=1)
     if drawn:
@@ -81,15 +88,44 @@ def learning_curves(lines: Mapping[str, Sequence[Row]]) -> bytes:
     return png(figure)
 
 
-def _draw(axes: Axes, curves: list[list[float | None]], colour: str, label: str) -> None:
-    for curve in curves:
-        points = [math.nan if v is None else v for v in curve]
-        axes.plot(range(1, len(curve) + 1), points, color=colour, alpha=0.18, linewidth=0.8)
+def _draw(axes: Axes, rows: Sequence[Row], name: str, colour: str, label: str) -> None:
+    """Of a long curve every so-many-th point is recorded."""
+    curves = [_points(row, name) for row in rows]
+    every = max(_every(row) for row in rows)
+    for row, curve in zip(rows, curves, strict=True):
+        axes.plot(_epochs(len(curve), _every(row)), curve, color=colour, alpha=0.18, linewidth=0.8)
     mean = []
-    for epoch in range(max(map(len, curves))):
-        going = [c[epoch] for c in curves if len(c) > epoch and c[epoch] is not None]
+    for at in range(max(map(len, curves)) if len({_every(row) for row in rows}) == 1 else 0):
+        going = [c[at] for c in curves if len(c) > at and not math.isnan(c[at])]
         # A mean of few survivors says more about which runs survive than about learning.
         if 2 * len(going) < len(curves):
             break
-        mean.append(math.fsum(v for v in going if v is not None) / len(going))
-    axes.plot(range(1, len(mean) + 1), mean, color=colour, linewidth=1.8, label=label)
+        mean.append(math.fsum(going) / len(going))
+    axes.plot(_epochs(len(mean), every), mean, color=colour, linewidth=1.8, label=label)
+
+
+def _mark_best(axes: Axes, rows: Sequence[Row], name: str, colour: str) -> None:
+    """A ring at the epoch whose weights were kept, of each run."""
+    places = []
+    for row in rows:
+        points = _points(row, name)
+        at = (row.best_epoch - 1) // _every(row)
+        if 0 <= at < len(points) and not math.isnan(points[at]):
+            places.append((1 + at * _every(row), points[at]))
+    if places:
+        epochs, values = zip(*places, strict=True)
+        axes.plot(epochs, values, "o", color=colour, markerfacecolor="white", zorder=3,
+                  markersize=6 if len(rows) < 10 else 3.5)  # fmt: skip
+
+
+def _points(row: Row, name: str) -> list[float]:
+    return [math.nan if value is None else value for value in row.curve.get(name, [])]
+
+
+def _every(row: Row) -> int:
+    every: int = row.curve.get("every", 1)
+    return every
+
+
+def _epochs(points: int, every: int) -> list[int]:
+    return [1 + every * at for at in range(points)]

@@ -18,7 +18,7 @@ class Square:
 
     text: str
     small: str = ""
-    """The paper's, and how much ours is more: a second line, or in brackets."""
+    """The paper's and how much ours is more, or an interval: a second line, or in brackets."""
     marks: str = ""
     """Letters of MARKS."""
     best: bool = False
@@ -59,6 +59,17 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Card:
+    """What a page shows in place of a line, where there is something to draw."""
+
+    heading: str
+    draw: Callable[[], str | None]
+    """Makes the SVG; None where it cannot be drawn."""
+    caption: str
+    facts: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
 class Grid:
     """One table with its notes, its numbers and its pictures."""
 
@@ -76,6 +87,12 @@ class Grid:
     """How it was made, by name; one without a name says more of the one before. A page ends with
     them."""
     pictures: Sequence[Picture] = ()
+    cards: Sequence[Card] = ()
+    """Where there are some, a page shows them in place of the lines, below all pictures."""
+    essential: bool = True
+    """Whether a terminal shows it as well; a file has it in any case."""
+    small_is: str = "paper"
+    """What the small numbers are, for a form that has them in brackets."""
 
     @property
     def lines(self) -> list[tuple[Square, ...]]:
@@ -105,5 +122,14 @@ def harmless(grid: Grid) -> Grid:
         pictures=[
             replace(picture, title=one_line(picture.title), note=one_line(picture.note))
             for picture in grid.pictures
+        ],
+        cards=[
+            replace(
+                card,
+                heading=one_line(card.heading),
+                caption=one_line(card.caption),
+                facts=[(one_line(name), one_line(value)) for name, value in card.facts],
+            )
+            for card in grid.cards
         ],
     )

@@ -1,9 +1,9 @@
-"""Pictures of what models said of the test graphs: parity, ROC curves, a confusion matrix."""
+"""Pictures of what models said of the test graphs: which there are, parity plots, and the confusion
+matrix."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,30 +11,23 @@ from matplotlib.ticker import MaxNLocator
 
 from gmpool.packed_numbers import Array
 from gmpool.record import Row
-from gmpool.report.by_label import changed
-from gmpool.report.figures import SAFE_COLOURS, label_text, new_figure, png
+from gmpool.report.answer_figures import MOST_CURVES, answer_curves, precision_recall, roc
+from gmpool.report.calibration_figures import (
+    MOST_LINES,
+    intervals_picture,
+    reliability_diagrams,
+    shares_inside,
+)
+from gmpool.report.figures import GREY, SAFE_COLOURS, label_text, new_figure, plain_axes, png
 from gmpool.report.grid import Picture
 from gmpool.report.number_text import measured
+from gmpool.report.probabilities import probable
 from gmpool.report.recorded_outputs import Outputs, recorded_outputs
-from gmpool.report.roc import area, roc_points, thresholds
+from gmpool.report.recorded_sureness import recorded_sureness
+from gmpool.report.row_checks import changed
 
 MOST_PANELS = 4
 """Label columns with a parity plot."""
-MOST_CURVES = 6
-"""Label columns with a ROC curve."""
-_GREY = "#888888"
-
-
-class Curves(NamedTuple):
-    """The ROC curves of one label column, one per run in which it has both answers."""
-
-    name: str
-    points: Sequence[tuple[Array, Array]]
-
-    @property
-    def mean_area(self) -> float:
-        """In percent."""
-        return 100 * sum(area(*each) for each in self.points) / len(self.points)
 
 
 def prediction_pictures(lines: Iterable[tuple[str, str, Sequence[Row]]]) -> list[Picture]:
@@ -61,27 +54,50 @@ def _pictures(file: str, title: str, rows: Sequence[Row]) -> list[Picture]:
             raise changed(row, "test outputs")
     without = len(rows) - len(runs)
     silent = f" {without} of {len(rows)} runs keep no outputs, and are left out." * bool(without)
+    if any(len(run.truth) < run.graphs for run in runs):
+        silent += " Of a large test part some graphs are drawn that stand for all."
     whose = "the run's test graphs" if len(runs) == 1 else f"the test graphs of {len(runs)} runs"
-    made = []
+    made: list[Picture] = []
+
+    def add(kind: str, what: str, draw: Callable[[], bytes], note: str) -> None:
+        made.append(Picture(f"{kind}-{file}", f"{what}: {title}", draw, note + silent))
+
     if first.task == "regression":
         note = f"Each point is one of {whose}; on the dashed line prediction and label are equal."
         if len(runs) > 1:
             note += " RMSE and R² are of all points together, in the table of each run by itself."
-        note += _first_columns(MOST_PANELS, first.labels) + silent
-        draw = partial(parity, runs)
-        made.append(Picture(f"parity-{file}", f"Predictions and labels: {title}", draw, note))
+        note += _first_columns(MOST_PANELS, first.labels)
+        add("parity", "Predictions and labels", partial(parity, runs), note)
     if first.task == "multiclass":
         note = f"Of {whose}: how many, and which share of their true class, were said to be what."
-        draw = partial(confusion, runs)
-        made.append(Picture(f"confusion-{file}", f"Confusion matrix: {title}", draw, note + silent))
-    if curves := roc_curves(runs):
+        add("confusion", "Confusion matrix", partial(confusion, runs), note)
+    if curves := answer_curves(runs):
+        lines = " A line for each run; the area is the mean over them." * (len(runs) > 1)
+        lines += _first_columns(MOST_CURVES, first.labels) * (first.task == "binary")
         note = f"Of {whose}, from the surest yes to the surest no; the dashed line is chance."
-        if len(runs) > 1:
-            note += " A line for each run; the area is the mean over them."
-        if first.task == "binary":
-            note += _first_columns(MOST_CURVES, first.labels)
-        draw = partial(roc, curves)
-        made.append(Picture(f"roc-{file}", f"ROC curve: {title}", draw, note + silent))
+        add("roc", "ROC curve", partial(roc, curves), note + lines)
+        note += " Where yes is rare, this curve says more than the other."
+        draw = partial(precision_recall, curves)
+        add("precision-recall", "Precision and recall", draw, note + lines)
+    if columns := probable(runs):
+        note = (
+            f"Of {whose}, in bins of equal count: on the dashed line probabilities come true as "
+            "often as they say; bars: 95 % intervals. They are calibrated on the validation part."
+        )
+        note += _first_columns(MOST_PANELS, [column.name for column in columns])
+        add("calibration", "Calibration", partial(reliability_diagrams, columns), note)
+    held = [each for row, _ in kept if (each := recorded_sureness(row)) is not None]
+    if inside := shares_inside(runs, held):
+        what = "intervals" if first.task == "regression" else "sets"
+        note = (
+            f"How often {what} of predictions held the truth, of {whose}; on the dashed line as "
+            "often as was promised, below it less."
+        )
+        if any(one.by_deviation for one in inside):
+            note += " Deviations: the same for normal errors of the deviations that are predicted."
+        note += _first_columns(MOST_LINES, first.labels)
+        draw = partial(intervals_picture, inside, what)
+        add("intervals", f"What {what} hold", draw, note)
     return made
 
 
@@ -106,7 +122,7 @@ def parity(runs: Sequence[Outputs]) -> bytes:
 def _parity(axes: Axes, name: str, truth: Array, made: Array) -> None:
     axes.set_xlabel(f"{name}, in the data", fontsize=9)
     axes.set_ylabel(f"{name}, predicted", fontsize=9)
-    _plain(axes)
+    plain_axes(axes)
     if not len(truth):
         axes.set_title("no label in the test part", fontsize=10)
         return
@@ -118,73 +134,13 @@ def _parity(axes: Axes, name: str, truth: Array, made: Array) -> None:
     low, high = min(truth.min(), made.min()), max(truth.max(), made.max())
     margin = 0.04 * (high - low) or 1.0
     ends = low - margin, high + margin
-    axes.plot(ends, ends, "--", color=_GREY, linewidth=1, zorder=1)
+    axes.plot(ends, ends, "--", color=GREY, linewidth=1, zorder=1)
     dense = len(truth) > 300
     axes.scatter(truth, made, s=10 if dense else 18, alpha=0.35 if dense else 0.6, linewidths=0,
                  color=SAFE_COLOURS[0], zorder=2)  # fmt: skip
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-
-
-def roc_curves(runs: Sequence[Outputs]) -> list[Curves]:
-    """Of each label column that has both answers in some run; none of other labels."""
-    first = runs[0]
-    if first.task == "binary":
-        columns = [
-            (name, [(run.made[:, at], run.truth[:, at]) for run in runs])
-            for at, name in enumerate(first.labels[:MOST_CURVES])
-        ]
-    else:
-        said = [(run.margin, run.truth[:, 0]) for run in runs if run.margin is not None]
-        columns = [(" = ".join([*first.labels, *first.classes[1:]]), said)]
-    made = []
-    for name, pairs in columns:
-        known = [(score[~np.isnan(y)], y[~np.isnan(y)] > 0.5) for score, y in pairs]
-        both = [(score, yes) for score, yes in known if yes.any() and not yes.all()]
-        if both:
-            made.append(Curves(name, [roc_points(*thresholds(*each)) for each in both]))
-    return made
-
-
-def roc(curves: Sequence[Curves]) -> bytes:
-    """A PNG with all columns in one panel; where there are several runs, a panel for each."""
-    several = max(len(one.points) for one in curves) > 1
-    groups = [[one] for one in curves] if several else [list(curves)]
-    across = min(len(groups), 3)
-    down = math.ceil(len(groups) / across)
-    figure = new_figure(4.8 * across, 4.8 * down)
-    panels = list(figure.subplots(down, across, squeeze=False).flat)
-    colours = iter(SAFE_COLOURS)
-    for axes, group in zip(panels, groups, strict=False):
-        axes.plot([0, 1], [0, 1], "--", color=_GREY, linewidth=1)
-        for one, colour in zip(group, colours, strict=False):
-            _roc(axes, one, colour)
-        axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-        axes.set_xlabel("false positive rate (share of the no that is said to be yes)", fontsize=9)
-        axes.set_ylabel("true positive rate (share of the yes that is found)", fontsize=9)
-        if len(group) > 1:
-            axes.legend(loc="lower right", framealpha=0.85, edgecolor="none", fontsize=8)
-        else:
-            axes.set_title(_words(group[0], "\n"), fontsize=9)
-        _plain(axes)
-    for axes in panels[len(groups) :]:
-        axes.set_visible(False)
-    return png(figure)
-
-
-def _roc(axes: Axes, curves: Curves, colour: str) -> None:
-    width, alpha = (1.8, 1.0) if len(curves.points) == 1 else (0.9, 0.6)
-    label: str | None = _words(curves, ": ")
-    for false, found in curves.points:
-        axes.plot([0, *false], [0, *found], color=colour, linewidth=width, alpha=alpha, label=label)
-        label = None
-
-
-def _words(curves: Curves, between: str) -> str:
-    runs = len(curves.points)
-    said = "AUC" if runs == 1 else f"mean AUC of {runs} runs"
-    return f"{label_text(curves.name, 30)}{between}{said} {curves.mean_area:.2f} %"
 
 
 def confusion(runs: Sequence[Outputs]) -> bytes:
@@ -218,9 +174,3 @@ def confusion(runs: Sequence[Outputs]) -> bytes:
     right = 100 * counts.trace() / counts.sum()
     axes.set_title(f"accuracy {right:.2f} %  ({counts.sum():,} predictions)", fontsize=10)
     return png(figure)
-
-
-def _plain(axes: Axes) -> None:
-    axes.tick_params(labelsize=8)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)

@@ -18,7 +18,7 @@ import numpy as np
 
 from gmpool.packed_numbers import Array, pack_numbers, unpack_numbers
 from gmpool.record import Row
-from gmpool.report.by_label import changed, is_list
+from gmpool.report.row_checks import changed, is_list
 
 MOST_NUMBERS = 4_000
 """Outputs of more are not kept, but of some graphs that are drawn: rows stay small."""

@@ -14,8 +14,10 @@ from gmpool.report.figures import learning_curves
 from gmpool.report.grid import Column, Grid, Picture, Square
 from gmpool.report.metrics import NRMSE, with_unit
 from gmpool.report.number_text import NONE, duration, pair
+from gmpool.report.own_grids import own_json
 from gmpool.report.paper import published
 from gmpool.report.provenance import facts, provenance_note
+from gmpool.report.recorded_data import is_own
 from gmpool.report.score import Score
 
 ESSENTIAL = ("dataset", "method", "metric", "test", "paper", "difference", "time")
@@ -52,15 +54,21 @@ class Summary:
     def options(self) -> str:
         return options_of(self.rows[0])
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is on users' own data, of which the paper knows nothing."""
+        return is_own(self.rows[0])
+
     def record(self) -> dict[str, Any]:
         """Plain numbers, one column each."""
         s, rows, paper = self.score, self.rows, self.score.paper
+        beside = {"paper_mean": paper and paper.mean, "paper_std": paper and paper.std}
         return {
             "dataset": self.dataset, "method": self.method, "metric": rows[0].metric,
             "runs": s.runs, "seeds": len({row.seed for row in rows}),
             "folds": len({row.fold for row in rows}),
             "test_mean": s.mean, "test_std": s.std, "std_over": s.over, "valid_mean": self.valid,
-            "paper_mean": paper and paper.mean, "paper_std": paper and paper.std,
+            **({} if self.is_own else beside),
             "epochs": sum(row.epochs for row in rows), "seconds": round(s.seconds, 3),
             "parameters": s.parameters, "options": self.options, "label": self.label,
         }  # fmt: skip
@@ -69,10 +77,12 @@ class Summary:
         """The same with all that is known of the paper's number as one."""
         flat = {k: v for k, v in self.record().items() if not k.startswith("paper_")}
         by_label = [score.to_json() for score in self.by_label]
+        paper = {} if self.is_own else {"paper": self.score.paper and self.score.paper._asdict()}
         return {
             **flat,
-            "paper": self.score.paper and self.score.paper._asdict(),
+            **paper,
             **({"by_label": by_label} if by_label else {}),
+            **own_json(self.rows),
         }
 
 
@@ -94,7 +104,9 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     varying = differing(zip(of, settings, strict=True))
     return [
         Summary(
-            label(group[1], mine, varying[group]), line, Score.of(line, paper=published(*group))
+            label(group[1], mine, varying[group]),
+            line,
+            Score.of(line, paper=None if is_own(line[0]) else published(*group)),
         )
         for group, mine, line in zip(of, settings, lines, strict=True)
     ]
@@ -173,7 +185,8 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
                 f"curves-{dataset}",
                 f"Learning curves on {dataset}",
                 partial(_curves, [s for s in summaries if s.dataset == dataset]),
-                "Thin: each run. Bold: their mean, while at least half of the runs go on.",
+                "Thin: each run. Bold: their mean, while at least half of the runs go on. "
+                "Ring: the epoch whose weights were kept.",
             )
             for dataset in dict.fromkeys(s.dataset for s in summaries)
         ],

@@ -30,7 +30,10 @@ def html(grids: Sequence[Grid], about: About) -> str:
     return _TEMPLATES.get_template("page.html").render(
         title=about.title or next((grid.title for grid in grids if grid.title), UNTITLED),
         command=about.command,
-        grids=grids,
+        tables=[grid for grid in grids if not grid.cards],
+        drawn=[
+            (grid, [(card, card.draw()) for card in grid.cards]) for grid in grids if grid.cards
+        ],
         pictures=pictures,
         facts=dict.fromkeys(fact for grid in grids for fact in grid.facts),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -21,7 +21,10 @@ def _grid(grid: Grid) -> str:
             *([f"## {_plain(grid.title)}", ""] if grid.title else []),
             "| " + " | ".join(map(_plain, heads)) + " |",
             "|" + "".join(" --- |" if c.left else " ---: |" for c in grid.columns),
-            *("| " + " | ".join(map(_square, squares)) + " |" for squares in grid.lines),
+            *(
+                "| " + " | ".join(_square(s, grid.small_is) for s in squares) + " |"
+                for squares in grid.lines
+            ),
             "",
             *([f"- {note}" for note in notes] if grid.title else ["; ".join(notes)]),
             "",
@@ -36,7 +39,7 @@ def _plain(text: str) -> str:
     return re.sub(r"[\\|*`]|(?<=\])\(", r"\\\g<0>", text)
 
 
-def _square(square: Square) -> str:
+def _square(square: Square, small_is: str) -> str:
     text = _plain(square.text)
     text = (f"**{text}**" if square.best else text) + square.raised
-    return f"{text} (paper {_plain(square.small)})" if square.small else text
+    return f"{text} ({small_is} {_plain(square.small)})" if square.small else text

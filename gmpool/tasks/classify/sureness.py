@@ -116,7 +116,7 @@ class Sureness(nn.Module):
         """(lower, upper) ends, [G, T] each."""
         if self.task != "regression":
             raise UserError("intervals are for labels that are numbers; classes have sets")
-        self._require(coverage)
+        self.require(coverage)
         value, width = self._predictors(said), self._widths(said)
         found = [
             intervals(value[..., t], width[..., t], *self._kept(t), coverage)
@@ -130,12 +130,13 @@ class Sureness(nn.Module):
         A set may be empty: then nothing fits as well as it should."""
         if self.task == "regression":
             raise UserError("sets are for classes; labels that are numbers have intervals")
-        self._require(coverage)
+        self.require(coverage)
         misfit = self._misfit(said)
         found = [in_sets(misfit[:, :, t], *self._kept(t), coverage) for t in range(len(self.names))]
         return np.stack(found, 1)
 
-    def _require(self, coverage: float) -> None:
+    def require(self, coverage: float) -> None:
+        """Raises for what so few held-out labels cannot promise."""
         counts = (self.scores >= 0).sum(1).cpu().numpy()
         require_enough(coverage, counts, self.names)
 

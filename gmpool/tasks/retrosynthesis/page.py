@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
 from gmpool.plain_text import one_line
+from gmpool.report.molecule_drawing import molecule_svg
 from gmpool.tasks.retrosynthesis.answers import Answer
-from gmpool.tasks.retrosynthesis.chemistry import rdkit
 
 MOST = 100
 """Products on a page."""
-_WIDTH, _HEIGHT = 260, 180  # pixels of a molecule
-_DARKER = {9: (0.0, 0.5, 0.5), 16: (0.65, 0.5, 0.0)}  # fluorine and sulfur, hard to read on white
 
 
 def prediction_html(shown: Sequence[Answer], title: str, notes: Iterable[str] = ()) -> str:
@@ -49,27 +45,7 @@ def _product(shown: Answer) -> dict[str, Any]:
 
 
 def _molecule(smiles: str) -> dict[str, str | None]:
-    return {"smiles": one_line(smiles), "picture": _picture(smiles)}
-
-
-@lru_cache(4096)
-def _picture(smiles: str) -> str | None:
-    """An SVG in base64: in an <img>, so that whatever a label says is no part of the page. None
-    where RDKit cannot read the molecule."""
-    molecule = rdkit().MolFromSmiles(smiles)
-    if molecule is None:
-        return None
-    from rdkit.Chem.Draw import rdMolDraw2D
-
-    drawer = rdMolDraw2D.MolDraw2DSVG(_WIDTH, _HEIGHT)
-    options: Any = drawer.drawOptions()
-    options.updateAtomPalette(_DARKER)
-    options.padding = 0.08
-    options.bondLineWidth = 2
-    options.fixedBondLength = 30.0  # at most: small molecules are not blown up
-    drawer.DrawMolecule(molecule)
-    drawer.FinishDrawing()
-    return base64.b64encode(drawer.GetDrawingText().encode()).decode()
+    return {"smiles": one_line(smiles), "picture": molecule_svg(smiles)}
 
 
 _TEMPLATES = Environment(

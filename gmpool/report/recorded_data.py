@@ -1,0 +1,74 @@
+"""What rows of users' own data say of them: how they were understood, and what is in each part."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gmpool.record import Row
+from gmpool.report.row_checks import changed, is_list
+
+PARTS = ("train", "valid", "test")
+KINDS = ("multiclass", "binary", "regression")
+
+
+@dataclass(frozen=True)
+class Part:
+    graphs: int
+    labels: Sequence[Sequence[float | None]]
+    """Of each label column: yes, no and gaps; the count of each class and gaps; or how many numbers
+    there are, their mean, deviation, least and most."""
+
+
+@dataclass(frozen=True)
+class Data:
+    understood: Sequence[str]
+    """In plain lines."""
+    task: str
+    labels: Sequence[str]
+    """The first of `label_count` columns."""
+    label_count: int
+    classes: Sequence[str]
+    parts: Mapping[str, Part]
+    """Of one run, by PARTS."""
+
+
+def is_own(row: Row) -> bool:
+    """Whether a row is of users' own data, whatever they are called; rows from before that say so
+    by the outputs that they keep."""
+    return "data" in row.more or "outputs" in row.more
+
+
+def recorded_data(row: Row) -> Data | None:
+    """None where the row says nothing. Rows may come from anybody: what does not fit raises."""
+    found = row.more.get("data")
+    if found is None:
+        return None
+    read = _read(found)
+    if read is None:
+        raise changed(row, "description of the data")
+    return read
+
+
+def _read(found: Any) -> Data | None:
+    if not isinstance(found, Mapping) or found.get("task") not in KINDS:
+        return None
+    names = [found.get(name, []) for name in ("understood", "labels", "classes")]
+    if not all(is_list(each, str) for each in names) or type(found.get("of")) is not int:
+        return None
+    parts = found.get("parts")
+    if not isinstance(parts, Mapping) or set(parts) != set(PARTS):
+        return None
+    understood, labels, classes = names
+    numbers = {"binary": 3, "multiclass": len(classes) + 1, "regression": 5}[found["task"]]
+    for part in parts.values():
+        if not isinstance(part, Mapping) or type(part.get("graphs")) is not int:
+            return None
+        columns: Any = part.get("labels")
+        if not is_list(columns, list) or len(columns) != max(len(labels), 1):
+            return None
+        for column in columns:
+            is_empty = found["task"] == "regression" and column == [0]
+            if not is_list(column, int, float) or not (len(column) == numbers or is_empty):
+                return None
+    made = {name: Part(parts[name]["graphs"], parts[name]["labels"]) for name in PARTS}
+    return Data(understood, found["task"], labels, found["of"], classes, made)
