@@ -14,6 +14,8 @@ import gmpool
 from gmpool.cli.bench import bench_command
 from gmpool.cli.console import INTERRUPTED, SaidWarnings, err, out, say
 from gmpool.cli.do_task import command_of
+from gmpool.cli.embed import embed
+from gmpool.cli.evaluate import evaluate
 from gmpool.cli.listing import listing
 from gmpool.cli.predict import predict
 from gmpool.cli.retro import add_commands
@@ -58,7 +60,7 @@ for task in (TASKS[name] for name in TASKS):
             groups[group].command()(sample)
     (groups[before[0]] if before else app).command(verb)(command_of(task))
 add_commands(groups[GROUP])
-for command in (run_command(), table_command(), predict, bench_command()):
+for command in (run_command(), table_command(), predict, evaluate, embed, bench_command()):
     app.command()(command)
 app.command("list")(listing)
 app.add_typer(store, name="store")

@@ -13,10 +13,10 @@ from rich.text import Text
 from gmpool.cli.arguments import DeviceOption, usable, usable_device
 from gmpool.cli.console import INTERRUPTED, err, out, say
 from gmpool.cli.output import save
-from gmpool.cli.predict import bar_of
+from gmpool.cli.predict import worker_count as worker_count
+from gmpool.cli.row_bar import bar_of
 from gmpool.cli.row_file import ENDINGS, check_target, row_file
 from gmpool.engine.checkpoint import load_model
-from gmpool.engine.executors.processes import usable_cores
 from gmpool.errors import UserError
 from gmpool.file_paths import require_other_file, require_writable_file
 from gmpool.tasks.task import TASKS
@@ -31,14 +31,6 @@ WorkersOption = Annotated[
 def retro_task() -> Any:
     """The one that is trained by `gmpool retro train`."""
     return next(TASKS[name] for name in TASKS if TASKS[name].verb == f"{GROUP} train")
-
-
-def worker_count(given: str) -> int:
-    if given == "auto":
-        return usable_cores()
-    if not (given.isdecimal() and len(given) < 5 and int(given) >= 1):
-        raise UserError(f"--workers takes auto or a number from 1 to 9,999, got {given!r}")
-    return int(given)
 
 
 def predict(

@@ -1,10 +1,6 @@
 """Rows that are written as they come: to standard output, or to a file that is there when it is
 whole."""
 
-import csv
-import gzip
-import io
-import lzma
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,17 +9,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from gmpool.atomic_files import PathLike, replacing
+from gmpool.cli.row_text import TEXT_ENDINGS, Row, RowText
 from gmpool.errors import MissingPackage, UserError
 from gmpool.file_paths import require_writable_file
-from gmpool.plain_text import visible
-from gmpool.spreadsheet import safe_cell
 
-Row = Sequence[str | float | None]
 Write = Callable[[Sequence[Row]], int]
 """Gives the number of cells that got an apostrophe."""
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_PACKED = ("", ".gz", ".xz")
-ENDINGS = (*(kind + packed for kind in _SEPARATORS for packed in _PACKED), ".parquet")
+ENDINGS = (*TEXT_ENDINGS, ".parquet")
 
 
 def check_target(path: Path, inputs: Iterable[PathLike]) -> None:
@@ -49,23 +41,16 @@ def row_file(path: Path | None, columns: list[str], kinds: list[type]) -> Iterat
     """
     try:
         if path is None:
-            yield _text(sys.stdout.buffer, ",", columns, shown=sys.stdout.isatty())
+            shown = RowText(shown=sys.stdout.isatty())
+            yield _text(sys.stdout.buffer, shown, columns)
             sys.stdout.buffer.flush()
             return
         with replacing(os.path.realpath(path)) as (temporary,), ExitStack() as files:
             file: IO[bytes] = files.enter_context(temporary.open("wb"))
-            name = path.name.lower()
-            if name.endswith(".parquet"):
+            if path.name.lower().endswith(".parquet"):
                 yield _parquet(file, columns, kinds, files)
-                return
-            separator = next(each for end, each in _SEPARATORS.items() if end in name[-7:])
-            if name.endswith(".gz"):  # without name and time: equal rows are equal bytes
-                packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
-                yield _text(files.enter_context(packed), separator, columns)
-            elif name.endswith(".xz"):
-                yield _text(files.enter_context(lzma.LZMAFile(file, "wb")), separator, columns)
             else:
-                yield _text(file, separator, columns)
+                yield _text(file, RowText(path.name), columns)
     except BrokenPipeError:  # who reads has seen enough
         raise
     except OSError as error:
@@ -74,22 +59,12 @@ def row_file(path: Path | None, columns: list[str], kinds: list[type]) -> Iterat
         raise UserError(f"the rows could not be written to {target}: {reason}") from error
 
 
-def _text(file: Any, separator: str, columns: list[str], *, shown: bool = False) -> Write:
-    """shown: on a terminal, which obeys control characters."""
-
-    def cell(value: str | float | None) -> str:
-        if value is None:
-            return ""
-        text = safe_cell(value) if isinstance(value, str) else f"{value:.6g}"
-        return visible(text) if shown else text
-
+def _text(file: Any, text: RowText, columns: list[str]) -> Write:
     def write(rows: Sequence[Row]) -> int:
-        text = io.StringIO()
-        made = csv.writer(text, delimiter=separator, lineterminator="\n")
-        made.writerows([cell(value) for value in row] for row in rows)
-        file.write(text.getvalue().encode(errors="backslashreplace"))
+        made, changed = text(rows)
+        file.write(made)
         file.flush()
-        return sum(isinstance(v, str) and safe_cell(v) != v for row in rows for v in row)
+        return changed
 
     write([columns])
     return write

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gmpool.atomic_files import PathLike
 from gmpool.data.dataset import SOURCES, Dataset, load, source_of
 from gmpool.data.packed import PackedGraphs
+from gmpool.data.sources.descriptors import Descriptors
 from gmpool.data.sources.molecules import BadSmiles, MoleculePacker
 from gmpool.data.sources.table_cells import Cells, Line, is_frame, open_cells, stem
 from gmpool.data.sources.table_columns import find_smiles
@@ -22,6 +23,10 @@ PART_LETTERS = 2**18
 """Of SMILES, each letter an atom at most."""
 
 
+Given = PackedGraphs | tuple[str, ...]
+"""Graphs, or SMILES to make them of."""
+
+
 class Part(NamedTuple):
     """Some rows, one after the other."""
 
@@ -29,9 +34,26 @@ class Part(NamedTuple):
     places: list[str]
     """Where each is, for messages."""
     problems: list[str | None]
-    """Why a row has no graph; None where it has one."""
-    graphs: PackedGraphs
+    """Why a row's cells cannot be used; None where they can."""
+    given: Given
     """Of the rows without a problem."""
+
+
+def packed(given: Given, descriptors: str | None = None) -> tuple[PackedGraphs, dict[int, str]]:
+    """(the graphs, what is wrong with each SMILES of which there is none, by its number).
+
+    descriptors: the kind of them that molecules are to have; each is read once.
+    """
+    if isinstance(given, PackedGraphs):
+        return given, {}
+    packer = MoleculePacker(None if descriptors is None else Descriptors(descriptors))
+    bad = {}
+    for number, smiles in enumerate(given):
+        try:
+            packer.add(smiles)
+        except BadSmiles as error:
+            bad[number] = str(error)
+    return packer.finish("molecules"), bad
 
 
 class GraphRows(NamedTuple):
@@ -89,8 +111,10 @@ def _of_cells(cells: Cells, total: int | None, smiles_column: str | None = None)
             for lines in _together(cells, smiles_at):
                 rows = [(line.cells + [""] * width)[:width] for line in lines]
                 places = [f"{cells.path}:{line.number}" for line in lines]
-                problems, graphs = _packed(lines, smiles_at, width)
-                yield Part(rows, places, problems, graphs)
+                problems = [_said(line, width) for line in lines]
+                fitting = (line for line in lines if line.problem is None)
+                given = tuple(line.cells[smiles_at].strip() for line in fitting)
+                yield Part(rows, places, problems, given)
 
     like = MoleculePacker().finish(stem(cells.path))
     return GraphRows(cells.header, like, parts(), total)
@@ -108,22 +132,6 @@ def _together(cells: Cells, smiles_at: int) -> Iterator[list[Line]]:
             lines, letters = [], 0
     if lines:
         yield lines
-
-
-def _packed(
-    lines: Sequence[Line], smiles_at: int, width: int
-) -> tuple[list[str | None], PackedGraphs]:
-    """(what is wrong with each line or None, the molecules of the others)"""
-    packer = MoleculePacker()
-    problems: list[str | None] = []
-    for line in lines:
-        problems.append(_said(line, width))
-        if line.problem is None:
-            try:
-                packer.add(line.cells[smiles_at].strip())
-            except BadSmiles as error:
-                problems[-1] = str(error)
-    return problems, packer.finish("molecules")
 
 
 def _said(line: Line, width: int) -> str | None:

@@ -21,6 +21,7 @@ from gmpool.atomic_files import write_atomically
 from gmpool.engine.weights_file import AGAIN, LONGEST, WeightsFile
 from gmpool.errors import CheckpointError, UserError
 from gmpool.record import Row
+from gmpool.report.grid import Grid
 from gmpool.tasks.predictions import Predictions
 from gmpool.tasks.task import DEFAULT, TASKS, Samples, Task
 from gmpool.tasks.trainable import Trainable
@@ -93,9 +94,31 @@ class Saved(NamedTuple):
     model: Any
     description: dict[str, Any]
 
+    @property
+    def digest(self) -> str:
+        """Of all that what it says depends on."""
+        about = {name: self.description[name] for name in ("task", "shape", "model")}
+        state = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+        for name, weight in sorted(self.model.state_dict().items()):
+            state.update(f"{name} {weight.dtype} {list(weight.shape)}\n".encode())
+            state.update(weight.cpu().contiguous().numpy().tobytes())
+        return state.hexdigest()
+
     def predict(self, source: Any, root: Path | None = None, **options: Any) -> Predictions:
-        """On new data: a path or name, a DataFrame, a list of SMILES, packed graphs."""
+        """On new data: a path or name, a DataFrame, a list of SMILES, packed graphs.
+
+        Tasks take device, batch_size, workers (processes), smiles_column (of a table) and coverage
+        (which intervals or sets are to have).
+        """
         return self.task.predict(self.model, source, root, **options)
+
+    def embed(self, source: Any, root: Path | None = None, **options: Any) -> Predictions:
+        """The vectors of new data; the same options but coverage."""
+        return self.task.embed(self.model, source, root, **options)
+
+    def evaluate(self, source: Any, root: Path | None = None, **options: Any) -> list[Grid]:
+        """Scores on data with labels; the same options as `predict`."""
+        return self.task.evaluate(self.model, source, root, **options)
 
     def sample(self, number: int = 1000, *, seed: int = 0, device: str = "cpu") -> Samples:
         """What the model makes of nothing, such as new molecules; others with another seed."""

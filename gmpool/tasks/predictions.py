@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class PredictedRow(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """One row per row of the input, in its order; rows can be taken once.
+    """One row per row of the input, in its order; they can be taken once.
 
     ``pandas.DataFrame((row.cells for row in made.rows), columns=made.columns)`` has all of them.
     """
@@ -36,18 +36,23 @@ class Predictions(NamedTuple):
     columns: list[str]
     kinds: list[type]
     """float or str, of each column."""
-    rows: Iterator[PredictedRow]
+    parts: Generator[list[PredictedRow]]
+    """Rows that were made together. When it is closed nothing more is made."""
     total: int | None
     """About how many rows will come; None: not known."""
     renamed: dict[str, str]
     """Columns whose name the input has already, and how they are called instead."""
+
+    @property
+    def rows(self) -> Iterator[PredictedRow]:
+        return chain.from_iterable(self.parts)
 
     @classmethod
     def beside(
         cls,
         kept: Sequence[str],
         made: Mapping[str, type],
-        answers: Iterator[Answer],
+        answers: Iterable[Sequence[Answer]],
         total: int | None = None,
     ) -> Predictions:
         """kept: the columns of the input; made: those of the model's answers and their kinds."""
@@ -56,7 +61,7 @@ class Predictions(NamedTuple):
         return cls(
             [*kept, *names.values()],
             [*([str] * len(kept)), *new.values()],
-            (_joined(answer, len(made)) for answer in answers),
+            ([_joined(answer, len(made)) for answer in part] for part in answers),
             total,
             {name: other for name, other in names.items() if name != other},
         )

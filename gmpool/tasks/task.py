@@ -22,6 +22,8 @@ from gmpool.report.comparison import Cell, compare
 from gmpool.report.comparison_grid import comparison_grid
 from gmpool.report.grid import Grid
 from gmpool.report.summary import summarise, summary_grid
+from gmpool.tasks.flags import Flag as Flag
+from gmpool.tasks.flags import Key as Key
 from gmpool.tasks.predictions import Predictions
 from gmpool.tasks.protocols import FixedBatches, Watch
 from gmpool.tasks.trainable import Rows, Trainable
@@ -51,28 +53,6 @@ class Trainings(NamedTuple):
     dataset: Any
     seeds: tuple[int, ...]
     folds: tuple[int, ...]
-
-
-class Flag(NamedTuple):
-    """An option on the command line that a task has beside those that all have.
-
-    to: "data", where it goes to `open`, or "lines", where each value given is a line of its own.
-    """
-
-    name: str
-    kind: type
-    help: str
-    default: Any = None
-    repeat: bool = False
-    to: str = "data"
-    short: str | None = None
-
-
-class Key(NamedTuple):
-    """A key of a plan that means something to a task: what it takes, for the check and in words."""
-
-    fits: Callable[[Any], bool]
-    words: str
 
 
 class Samples(NamedTuple):
@@ -263,6 +243,14 @@ class Task:
         """A saved model on new data, row by row as they are asked for; what does not fit the model
         at all raises before the first."""
         raise UserError(f"a model of {self.name} makes no predictions")
+
+    def embed(self, model: Any, source: Any, root: Path | None, **options: Any) -> Predictions:
+        """The vectors that it makes of new data, in the same way."""
+        raise UserError(f"a model of {self.name} makes no vectors of new data")
+
+    def evaluate(self, model: Any, source: Any, root: Path | None, **options: Any) -> list[Grid]:
+        """What it is worth on data with labels."""
+        raise UserError(f"a model of {self.name} cannot be evaluated on new data")
 
     def samples(self, model: Any, number: int, seed: int, device: str) -> Samples:
         """So many things that a saved model makes of nothing, others with another seed."""

@@ -17,7 +17,7 @@ import torch
 from rich.console import Console
 from small_sets import FLAGS, MODEL, TEN_MOLECULES
 
-from gmpool.cli.predict import bar_of
+from gmpool.cli.row_bar import bar_of
 from gmpool.data import from_smiles, graph_rows, load
 from gmpool.data.sources.table_cells import Cells, Line
 from gmpool.engine.checkpoint import load_model, save_model
@@ -45,7 +45,7 @@ COLUMNS = {
     "binary": ["p_toxic"],
     "multi-task": ["p_toxic", "p_active"],
     "classes": ["pred_kind", "p_acid", "p_base"],
-    "regression": ["pred_energy"],
+    "regression": ["pred_energy", "std_energy"],
 }
 
 
@@ -86,6 +86,7 @@ def test_predict_on_new_molecules(kind: str, gmpool_cli: Cli, tmp_path: Path) ->
             assert values[0] == ("acid" if acid > base else "base")
         elif kind == "regression":
             assert 50 < float(values[0]) < 210, "in the unit of the labels"
+            assert 1 < float(values[1]) < 200
         else:
             assert all(0 < float(value) < 1 for value in values)
 
@@ -251,8 +252,17 @@ def test_ctrl_c_says_how_far_it_came_and_leaves_the_old_file(
     Path("p.csv").write_text("before")
     said = gmpool_cli("predict", "model", "new.csv", "--out", "p.csv")
     assert said.code == 130
-    assert "stopped after 2 rows; p.csv was not written" in said.err
+    assert "stopped after 2 rows; p.csv is not done, and the same command goes on" in said.err
     assert Path("p.csv").read_text() == "before"
+    kept = [".p.csv.part", ".p.csv.part.json", "model", "new.csv", "p.csv"]
+    assert sorted(path.name for path in Path().iterdir()) == kept
+    monkeypatch.setattr(Cells, "__iter__", lines)
+    said = gmpool_cli("predict", "model", "new.csv", "--out", "p.csv")
+    assert said.err == (
+        "p.csv: 2 rows were done before, it goes on behind them\n4 predictions: p.csv\n"
+    )
+    whole = gmpool_cli("predict", "model", "new.csv").out
+    assert Path("p.csv").read_text() == whole
     assert sorted(path.name for path in Path().iterdir()) == ["model", "new.csv", "p.csv"]
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import weakref
 from pathlib import Path
 
 import pandas
@@ -11,7 +10,9 @@ from trainings import as_set
 
 from gmpool.data import PackedGraphs, from_smiles, graph_rows
 from gmpool.data import save as save_packed
-from gmpool.data.graph_rows import GraphRows
+from gmpool.data.graph_rows import GraphRows, packed
+from gmpool.data.sources.descriptors import names_of
+from gmpool.data.sources.table_cells import Cells
 from gmpool.errors import DataError, UserError, WrongType
 
 TABLE = "id,smiles\n" + "".join(f"{i},{s}\n" for i, s in enumerate(TEN_MOLECULES))
@@ -23,7 +24,7 @@ def table(path: Path, text: str = TABLE) -> Path:
 
 
 def graphs_of(given: GraphRows) -> list[PackedGraphs]:
-    return [part.graphs for part in given.parts]
+    return [packed(part.given)[0] for part in given.parts]
 
 
 @pytest.mark.parametrize("most", [1, 3, 10, 99])
@@ -43,24 +44,26 @@ def test_parts_are_the_rows_of_the_table(
         f"{path}:{i + 2}" for i in range(11)
     ]
     problems = [problem for part in parts for problem in part.problems]
-    assert [i for i, problem in enumerate(problems) if problem] == [3, 10]
+    assert [i for i, problem in enumerate(problems) if problem] == [10], "its cells do not fit"
+    graphs, bad = zip(*(packed(part.given) for part in parts), strict=True)
+    assert [(at, *each) for at, each in enumerate(bad) if each] == [(3 // most, 3 % most)]
     expected = from_smiles([s for i, s in enumerate(TEN_MOLECULES) if i != 3])
-    names = [name for part in parts for name in part.graphs.graph_names or ()]
+    names = [name for each in graphs for name in each.graph_names or ()]
     assert tuple(names) == expected.graph_names
-    found = torch.cat([part.graphs.node_cat for part in parts])
+    found = torch.cat([each.node_cat for each in graphs])
     assert torch.equal(found, expected.node_cat)
 
 
-def test_one_part_at_a_time_is_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a table of any length needs no more than a short one."""
+def test_rows_are_read_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a table of any length needs no more memory than a short one."""
     monkeypatch.setattr(graph_rows, "PART_ROWS", 2)
-    alive: weakref.WeakSet[PackedGraphs] = weakref.WeakSet()
-    counts = []
-    for part in graph_rows.graph_rows(table(tmp_path / "t.csv")).parts:
-        alive.add(part.graphs)
-        counts.append(len(alive))
-        del part
-    assert counts == [1] * 5
+    read, lines, counts = [], Cells.__iter__, []
+    monkeypatch.setattr(
+        Cells, "__iter__", lambda cells: (read.append(1) or x for x in lines(cells))
+    )
+    for _ in graph_rows.graph_rows(table(tmp_path / "t.csv")).parts:
+        counts.append(len(read))
+    assert counts == [2, 4, 6, 8, 10]
 
 
 def test_long_molecules_make_short_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,12 +90,15 @@ def test_frames_lists_and_graphs_are_rows_too(tmp_path: Path) -> None:
     (part,) = given.parts
     assert (given.columns, given.total) == (["n", "smiles"], 2)
     assert part.rows == [["1.5", "CC"], ["2.0", "?"]]
-    assert [problem is None for problem in part.problems] == [True, False]
+    assert (part.problems, list(packed(part.given)[1])) == ([None, None], [1])
     for several in (["CC", "CO"], pandas.Series(["CC", "CO"]), iter(("CC", "CO"))):
         listed = graph_rows.graph_rows(several)
         (part,) = listed.parts
-        assert (listed.columns, listed.total, part.graphs.num_graphs) == (["smiles"], 2, 2)
+        assert (listed.columns, listed.total, part.given) == (["smiles"], 2, ("CC", "CO"))
         assert part.rows == [["CC"], ["CO"]]
+    (part,) = graph_rows.graph_rows(["CC", "CO"]).parts
+    names = packed(part.given, "quick")[0].graph_float_names
+    assert names == names_of("quick"), "descriptors are made where the molecules are read"
     packed = from_smiles(["CC", "CO", "CN"])
     save_packed(packed, tmp_path / "own.safetensors")
     for source in (packed, as_set(packed), tmp_path / "own.safetensors"):

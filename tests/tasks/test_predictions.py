@@ -9,7 +9,7 @@ ANSWERS = [
 
 
 def test_answers_stand_beside_the_input() -> None:
-    made = Predictions.beside(["smiles", "n"], {"pred": str, "p": float}, iter(ANSWERS), 2)
+    made = Predictions.beside(["smiles", "n"], {"pred": str, "p": float}, [ANSWERS], 2)
     assert made.columns == ["smiles", "n", "pred", "p", "problem"]
     assert made.kinds == [str, str, str, float, str]
     assert (made.total, made.renamed) == (2, {})
@@ -20,7 +20,8 @@ def test_answers_stand_beside_the_input() -> None:
 
 def test_rows_are_made_as_they_are_asked_for() -> None:
     taken = []
-    made = Predictions.beside([], {"p": float}, (taken.append(each) or each for each in ANSWERS))
+    parts = (taken.append(each) or [each] for each in ANSWERS)
+    made = Predictions.beside([], {"p": float}, parts)
     assert taken == []
     next(made.rows)
     assert taken == ANSWERS[:1]

@@ -7,7 +7,7 @@ whose last entry also takes everything else.
 import re
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -50,6 +50,14 @@ class BadSmiles(ValueError):
     """One SMILES cannot be read; the text says why."""
 
 
+class OfWhole(Protocol):
+    """Numbers of a whole molecule, NaN where one is not defined."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, molecule: Any) -> list[float]: ...
+
+
 class MoleculePacker:
     """Collects molecules one by one, as bytes, and packs them at the end.
 
@@ -57,7 +65,8 @@ class MoleculePacker:
     but for odd valences of boron, aluminium and germanium, which OGB's own sets contain.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, of_whole: OfWhole | None = None) -> None:
+        """of_whole: what gives numbers of a whole molecule, which are then features of graphs."""
         try:
             from rdkit import Chem, rdBase
         except ImportError as error:
@@ -74,6 +83,8 @@ class MoleculePacker:
         self._bonds = bytearray()  # E x 3
         self._edges = array("q")  # E x 2: source, target, counted over all molecules
         self._num_atoms = 0
+        self._of_whole = of_whole
+        self._whole: list[list[float]] = []
 
     def add(self, smiles: str) -> None:
         """Adds one molecule; raises BadSmiles, and then nothing is added."""
@@ -81,17 +92,21 @@ class MoleculePacker:
         with self._quiet():
             try:
                 molecule = self._parse(smiles)
-                bonds = [self._bond_features(bond) for bond in molecule.GetBonds()]
+                # By number: each step through GetBonds() asks for its length again.
+                bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
+                features = [self._bond_features(bond) for bond in bonds]
                 atoms = self._atom_features(molecule)
+                if self._of_whole is not None:
+                    self._whole.append(self._of_whole(molecule))
             except BadSmiles:
                 raise
             except REFUSED as error:
                 raise _impossible(smiles, _reason(error)) from error
-        for bond, features in zip(molecule.GetBonds(), bonds, strict=True):
+        for bond, of_bond in zip(bonds, features, strict=True):
             a = self._num_atoms + bond.GetBeginAtomIdx()
             b = self._num_atoms + bond.GetEndAtomIdx()
             self._edges.extend((a, b, b, a))
-            self._bonds += bytes(features * 2)
+            self._bonds += bytes(of_bond * 2)
         self._atoms += atoms
         self.smiles.append(smiles)
         self._sizes.append(molecule.GetNumAtoms())
@@ -101,7 +116,8 @@ class MoleculePacker:
         """The features of all atoms, one after the other."""
         features = bytearray()
         misc = ATOM_SIZES
-        for atom in molecule.GetAtoms():
+        for i in range(molecule.GetNumAtoms()):
+            atom = molecule.GetAtomWithIdx(i)
             number, charge = atom.GetAtomicNum(), atom.GetFormalCharge()
             features += bytes(
                 (
@@ -138,6 +154,10 @@ class MoleculePacker:
         edges = torch.from_numpy(np.array(self._edges)).view(-1, 2)  # [E, 2]
         bonds = np.frombuffer(bytes(self._bonds), np.uint8).copy()
         atoms = np.frombuffer(bytes(self._atoms), np.uint8).copy()
+        if self._of_whole is not None:
+            names = self._of_whole.names
+            rows = np.array(self._whole, dtype=np.float32).reshape(-1, len(names))
+            labels |= {"graph_float": torch.from_numpy(rows), "graph_float_names": names}
         return pack(
             name=name,
             sizes=torch.from_numpy(np.array(self._sizes)),

@@ -1,7 +1,7 @@
 """Graph classification and regression, as a task."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,9 +16,13 @@ from gmpool.pool import METHODS, method_summary
 from gmpool.record import Row
 from gmpool.report.by_label import label_grid, scores_by_label
 from gmpool.report.grid import Grid
+from gmpool.report.nested import nested_grid
+from gmpool.report.own_grids import own_grids
 from gmpool.report.prediction_figures import prediction_pictures
 from gmpool.report.summary import by_label_grids, summarise, summary_grid
+from gmpool.tasks.classify.embed import embeddings
 from gmpool.tasks.classify.ensemble import Ensemble, EnsembleShape
+from gmpool.tasks.classify.evaluate import evaluation
 from gmpool.tasks.classify.join import calibrated, joined, trainings_of
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.own_rows import in_label_units, is_own, row_says, said_of
@@ -167,7 +171,8 @@ class Classify(GraphTask):
         return ModelConfig(**{**vars(model), "dropout": 0.0})
 
     def grids(self, asked: Asked) -> list[Grid]:
-        """Where a set has targets in several units, what was scored on each stands below."""
+        """Where a set has targets in several units, what was scored on each stands below; where
+        members of models differ in inner folds, what these chose."""
         table, *others = super().grids(asked)
         drawn = prediction_pictures((c.dataset, c.label, c.rows) for c in asked.cells)
         lines = [
@@ -176,18 +181,33 @@ class Classify(GraphTask):
             if any(row.metric == "nrmse" for row in cell.rows)
         ]
         below = [label_grid(lines)] if lines else []
-        return [replace(table, pictures=[*table.pictures, *drawn]), *others, *below]
+        nested = _nested((cell.dataset, cell.label, cell.rows) for cell in asked.cells)
+        own = own_grids([(cell.dataset, cell.label, cell.rows) for cell in asked.cells])
+        table = replace(table, pictures=[*table.pictures, *drawn])
+        return [table, *others, *below, *nested, *own]
 
     def summary(self, rows: Sequence[Row]) -> list[Grid]:
         lines = summarise(rows)
         table = summary_grid(lines)
         drawn = prediction_pictures((s.dataset, s.label, s.rows) for s in lines)
-        return [replace(table, pictures=[*table.pictures, *drawn]), *by_label_grids(lines)]
+        nested = _nested((s.dataset, s.label, s.rows) for s in lines)
+        own = own_grids([(s.dataset, s.label, s.rows) for s in lines])
+        table = replace(table, pictures=[*table.pictures, *drawn])
+        return [table, *by_label_grids(lines), *nested, *own]
 
-    def predict(
-        self, model: GraphModel, source: Any, root: Path | None, **options: Any
-    ) -> Predictions:
+    def predict(self, model: Any, source: Any, root: Path | None, **options: Any) -> Predictions:
         return predictions(model, source, root, **options)
+
+    def embed(self, model: Any, source: Any, root: Path | None, **options: Any) -> Predictions:
+        return embeddings(model, source, root, **options)
+
+    def evaluate(self, model: Any, source: Any, root: Path | None, **options: Any) -> list[Grid]:
+        return evaluation(model, source, root, **options)
+
+
+def _nested(lines: Iterable[tuple[str, str, Sequence[Row]]]) -> list[Grid]:
+    grid = nested_grid(lines)
+    return [] if grid is None else [grid]
 
 
 def require_folds(dataset: Dataset) -> None:
