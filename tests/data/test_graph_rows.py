@@ -99,9 +99,9 @@ def test_frames_lists_and_graphs_are_rows_too(tmp_path: Path) -> None:
     (part,) = graph_rows.graph_rows(["CC", "CO"]).parts
     names = packed(part.given, "quick")[0].graph_float_names
     assert names == names_of("quick"), "descriptors are made where the molecules are read"
-    packed = from_smiles(["CC", "CO", "CN"])
-    save_packed(packed, tmp_path / "own.safetensors")
-    for source in (packed, as_set(packed), tmp_path / "own.safetensors"):
+    graphs = from_smiles(["CC", "CO", "CN"])
+    save_packed(graphs, tmp_path / "own.safetensors")
+    for source in (graphs, as_set(graphs), tmp_path / "own.safetensors"):
         given = graph_rows.graph_rows(source)
         (part,) = given.parts
         assert (given.columns, given.total) == (["graph"], 3)
@@ -113,6 +113,6 @@ def test_frames_lists_and_graphs_are_rows_too(tmp_path: Path) -> None:
     with pytest.raises(WrongType, match=r"new data is a path or name, .* got int"):
         graph_rows.graph_rows(7)
     with pytest.raises(UserError, match="smiles_column: for a table"):
-        graph_rows.graph_rows(packed, smiles_column="x")
+        graph_rows.graph_rows(graphs, smiles_column="x")
     with pytest.raises(DataError, match="no such file"):
         graph_rows.graph_rows(tmp_path / "missing.csv")
