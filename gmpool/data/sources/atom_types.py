@@ -69,8 +69,8 @@ class AtomTypePacker(MoleculePacker):
             getattr(self._chem.BondType, name): number for number, name in enumerate(BOND_TYPES)
         }
 
-    def _parse(self, smiles: str) -> Any:
-        molecule = super()._parse(smiles)
+    def read(self, smiles: str) -> Any:
+        molecule = super().read(smiles)
         self._chem.Kekulize(molecule, clearAromaticFlags=True)
         return molecule
 

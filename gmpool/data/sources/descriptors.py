@@ -87,7 +87,7 @@ def _described(graphs: PackedGraphs, kind: str) -> PackedGraphs:
             f"{graphs.name}: descriptors are computed of molecules, and these graphs are not named "
             f"by their SMILES; leave descriptors={kind} out"
         )
-    read, compute = MoleculePacker()._parse, Descriptors(kind)
+    read, compute = MoleculePacker().read, Descriptors(kind)
     rows = []
     for number, smiles in enumerate(graphs.graph_names):
         try:

@@ -91,7 +91,7 @@ class MoleculePacker:
         _check_text(smiles)
         with self._quiet():
             try:
-                molecule = self._parse(smiles)
+                molecule = self.read(smiles)
                 # By number: each step through GetBonds() asks for its length again.
                 bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
                 features = [self._bond_features(bond) for bond in bonds]
@@ -141,7 +141,7 @@ class MoleculePacker:
             bond.GetIsConjugated(),
         )
 
-    def _parse(self, smiles: str) -> Any:
+    def read(self, smiles: str) -> Any:
         return parse_smiles(self._chem, smiles)
 
     def _feature_sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
