@@ -1,4 +1,4 @@
-"""What the commands are given: options they share, and words turned into devices and settings."""
+"""What the commands are given: options they share, and words turned into settings."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from gmpool.engine.device import usable_device as usable_device
 from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.executors.stacked import Stacked

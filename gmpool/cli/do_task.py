@@ -21,13 +21,13 @@ from gmpool.cli.arguments import (
     WorkersOption,
     executor_for,
     usable,
-    usable_device,
     with_flags,
 )
 from gmpool.cli.console import err, say, say_understood, understood
 from gmpool.cli.output import check_places, form_of, save_pictures, write
 from gmpool.cli.progress import ProgressBars, resumable, say_short_training
 from gmpool.engine.checkpoint import kept_model, saved_key
+from gmpool.engine.device import usable_device
 from gmpool.engine.job import Job, Recorded
 from gmpool.engine.keep import Keep, KeepAll, KeepBest, KeepBoth
 from gmpool.engine.own_sets import data_flags

@@ -1,7 +1,7 @@
 """`gmpool embed`"""
 
 import gmpool
-from gmpool.cli.arguments import DataRoot, DeviceOption, usable_device
+from gmpool.cli.arguments import DataRoot, DeviceOption
 from gmpool.cli.made_rows import Maker
 from gmpool.cli.new_data import new_data
 from gmpool.cli.predict import (
@@ -15,6 +15,7 @@ from gmpool.cli.predict import (
     worker_count,
 )
 from gmpool.engine.checkpoint import load_model
+from gmpool.engine.device import usable_device
 from gmpool.tasks.predictions import Predictions
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gmpool.cli.arguments import DataRoot, DeviceOption, JsonFlag, OutOption, usable, usable_device
+from gmpool.cli.arguments import DataRoot, DeviceOption, JsonFlag, OutOption, usable
 from gmpool.cli.console import err
 from gmpool.cli.output import check_places, form_of, write
 from gmpool.cli.predict import (
@@ -16,6 +16,7 @@ from gmpool.cli.predict import (
 )
 from gmpool.cli.row_bar import bar_of
 from gmpool.engine.checkpoint import load_model
+from gmpool.engine.device import usable_device
 from gmpool.file_paths import require_other_file
 
 

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 import gmpool
-from gmpool.cli.arguments import DataRoot, DeviceOption, usable, usable_device
+from gmpool.cli.arguments import DataRoot, DeviceOption, usable
 from gmpool.cli.made_rows import Maker
 from gmpool.cli.new_data import new_data
 from gmpool.cli.row_file import ENDINGS
 from gmpool.engine.checkpoint import load_model
+from gmpool.engine.device import usable_device
 from gmpool.engine.executors.processes import usable_cores
 from gmpool.errors import UserError
 from gmpool.tasks.predictions import Predictions

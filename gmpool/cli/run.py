@@ -25,12 +25,12 @@ from gmpool.cli.arguments import (
     flag_words,
     given_flags,
     usable,
-    usable_device,
     with_flags,
 )
 from gmpool.cli.console import err, out, say, say_understood
 from gmpool.cli.output import check_places
 from gmpool.cli.progress import ProgressBars, resumable, say_short_training
+from gmpool.engine.device import usable_device
 from gmpool.engine.executors.executor import Executor
 from gmpool.engine.executors.processes import Processes
 from gmpool.engine.expected import Expected, expected

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from gmpool.atomic_files import write_atomically
-from gmpool.cli.arguments import DeviceOption, usable, usable_device
+from gmpool.cli.arguments import DeviceOption, usable
 from gmpool.cli.console import say
 from gmpool.cli.row_file import ENDINGS, check_target, row_file
 from gmpool.engine.checkpoint import load_model
+from gmpool.engine.device import usable_device
 from gmpool.errors import UserError
 from gmpool.file_paths import require_writable_file
 
