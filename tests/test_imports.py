@@ -32,6 +32,7 @@ GROUND = {
     "packed_numbers": set(),
     "file_paths": {"errors", "plain_text"},
     "main_module": {"registry"},
+    "worker_process": {"main_module"},
 }  # what stands below everything
 MAY_IMPORT = {
     **GROUND,

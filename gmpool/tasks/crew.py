@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
-import signal
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -19,6 +18,8 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from gmpool.errors import UserError
+from gmpool.main_module import GUARD, main_left_out, needs_main
+from gmpool.worker_process import be_a_worker, deaf
 
 Thing = TypeVar("Thing")
 Made = TypeVar("Made")
@@ -37,37 +38,43 @@ def in_order(
     `do`, the things and what is made of them are pickled. This process works too while the others
     begin, and whenever they have enough; a few things for each worker are in memory at a time.
     """
-    if workers == 1:
-        yield from map(do, things)
-        return
+    with _one_thread():
+        yield from map(do, things) if workers == 1 else _together(do, things, workers)
+
+
+def _together(
+    do: Callable[[Thing], Made], things: Iterable[Thing], workers: int
+) -> Generator[Made]:
     begun = time.monotonic()
     waiting: deque[Future[Made]] = deque()
-    with _one_thread(), Crew(do, workers - 1) as crew:
+    with Crew(do, workers - 1) as crew:
         for number, thing in enumerate(things):
             if number and not crew.begun and time.monotonic() - begun >= PATIENCE:
                 crew.begin()
             if crew.is_ready and sum(not each.done() for each in waiting) < AHEAD * crew.size:
                 waiting.append(crew.ask(thing))
             else:
-                waiting.append(_done(do(thing)))
+                waiting.append(_done(do, thing, Future()))
             while waiting and (waiting[0].done() or len(waiting) > 2 * AHEAD * workers):
                 yield waiting.popleft().result()
         while waiting:
             if not waiting[0].done() and (left := crew.take_back()) is not None:
-                thing, future = left
-                future.set_result(do(thing))
+                _done(do, *left)
             yield waiting.popleft().result()
 
 
-def _done(made: Made) -> Future[Made]:
-    future: Future[Made] = Future()
-    future.set_result(made)
+def _done(do: Callable[[Thing], Made], thing: Thing, future: Future[Made]) -> Future[Made]:
+    """By this process; what goes wrong is raised when its turn comes."""
+    try:
+        future.set_result(do(thing))
+    except Exception as error:
+        future.set_exception(error)
     return future
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """From the beginning, so that results are the same bits whoever makes them."""
+    """From the beginning, so that results are the same bits however many make them."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -88,6 +95,7 @@ class Crew(Generic[Thing, Made]):
         self._threads: list[threading.Thread] = []
         self._ready = threading.Event()
         self._lost: UserError | None = None
+        self._needs_main = False
 
     def __enter__(self) -> Crew[Thing, Made]:
         return self
@@ -115,7 +123,8 @@ class Crew(Generic[Thing, Made]):
     def begin(self) -> None:
         """Start them; they are new processes and no copies, for a copy has none of the threads."""
         context, work = multiprocessing.get_context("spawn"), pickle.dumps(self._do)
-        with _no_signal_of_a_terminal():
+        self._needs_main = needs_main(work)
+        with deaf(), main_left_out(work):
             for _ in range(self.size):
                 mine, theirs = context.Pipe()
                 process = context.Process(target=_serve, args=(theirs,), daemon=True)
@@ -140,64 +149,49 @@ class Crew(Generic[Thing, Made]):
 
     def _supply(self, worker: Connection, work: bytes) -> None:
         """A thread for each: it is given one thing after the other."""
-        future: Future[Made] | None = None
-        try:
+        with worker, suppress(EOFError, OSError):
             worker.send_bytes(work)
             worker.recv_bytes()
             self._ready.set()
             while (asked := self._asked.get()) is not None:
                 thing, future = asked
-                worker.send_bytes(pickle.dumps(thing))
-                made, failed = pickle.loads(worker.recv_bytes())
+                try:
+                    worker.send_bytes(pickle.dumps(thing))
+                    made, failed = pickle.loads(worker.recv_bytes())
+                except (EOFError, OSError):
+                    future.set_exception(self._ended())
+                    raise
+                except Exception as error:  # of what cannot be pickled
+                    made, failed = None, error
                 if failed is None:
                     future.set_result(made)
                 else:
                     future.set_exception(failed)
-        except (EOFError, OSError):
-            self._lost = UserError(
-                "a worker process ended before its work was done, for want of memory perhaps; "
-                "go on with fewer --workers"
-            )
-            if future is not None and not future.done():
-                future.set_exception(self._lost)
-        finally:
-            worker.close()
+            return
+        self._lost = self._ended()
 
-
-@contextmanager
-def _no_signal_of_a_terminal() -> Iterator[None]:
-    """Ctrl-C is for who asked, not for the processes that begin here."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    def _ended(self) -> UserError:
+        why = f"perhaps because {GUARD}" if self._needs_main else "for want of memory perhaps"
+        return UserError(
+            f"a worker process ended before its work was done, {why}; go on with fewer workers"
+        )
 
 
 def _serve(asker: Connection) -> None:
     """In a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    be_a_worker()
     torch.set_num_threads(1)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        do = pickle.loads(asker.recv_bytes())
-        asker.send_bytes(b"ready")
+    do = pickle.loads(asker.recv_bytes())
+    asker.send_bytes(b"ready")
+    with suppress(EOFError, OSError):  # nobody asks any more
         while True:
-            thing = pickle.loads(asker.recv_bytes())
-            asker.send_bytes(_answer(do, thing))
-    except (EOFError, OSError):
-        return  # nobody asks any more
+            asker.send_bytes(_answer(do, pickle.loads(asker.recv_bytes())))
 
 
 def _answer(do: Callable[[Any], Any], thing: Any) -> bytes:
     try:
         return pickle.dumps((do(thing), None))
     except Exception as error:
+        if not isinstance(error, UserError):
+            error.add_note(f"in a worker process:\n{traceback.format_exc()}")
         return pickle.dumps((None, error))
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)

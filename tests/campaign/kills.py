@@ -68,7 +68,7 @@ def _undisturbed(scene: Scene, workshop: Workshop, moment: Moment | None) -> tup
 def _play(scene: Scene, folder: Path, moment: Moment | None) -> tuple[dict[str, Any], list[str]]:
     """In a child: the scene with a fault at a moment, and what is there afterwards."""
     # Copies of this process, which has one thread, instead of new ones that import everything.
-    processes._context = lambda: processes.multiprocessing.get_context("fork")
+    processes.context_with = lambda preload: processes.multiprocessing.get_context("fork")
     faults = Faults(folder, moment)
     if moment is not None:
         faults.install()

@@ -36,6 +36,7 @@ from gmpool.engine.executors.executor import (
 from gmpool.engine.job import Job, Run
 from gmpool.errors import UserError
 from gmpool.main_module import GUARD, main_left_out, needs_main
+from gmpool.worker_process import be_a_worker, context_with, deaf
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """The numbers by which malloc.h knows them."""
@@ -56,7 +57,7 @@ class Processes:
             return
         tasks = (task for task in todo if begin(task[1]))
         before = multiprocessing.active_children()
-        workers, context = min(self.workers, len(todo)), _context()
+        workers, context = min(self.workers, len(todo)), context_with(__name__)
         jobs = pickle.dumps([job for job, _ in work])
         with main_left_out(jobs):
             _get_ready(context)
@@ -96,16 +97,6 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _context() -> multiprocessing.context.BaseContext:
-    """Workers are never copies of this process, whose threads a copy would not have. Where it is
-    possible they are copies of one that has done nothing but import what they need."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
-
-
 def _get_ready(context: multiprocessing.context.BaseContext) -> None:
     """Wait for the process that workers are copies of to have imported what they need: whoever asks
     for a worker before that and is stopped leaves one that is born later, and complains.
@@ -113,11 +104,8 @@ def _get_ready(context: multiprocessing.context.BaseContext) -> None:
     No signal of a terminal is for it, nor for its copies."""
     if context.get_start_method() != "forkserver":
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with deaf():
         forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     first = context.Process(target=_nothing)  # type: ignore[attr-defined]
     first.start()
     first.join()
@@ -152,8 +140,7 @@ def _begin(jobs: bytes) -> None:
     _jobs = pickle.loads(jobs)
     torch.set_num_threads(1)
     _keep_freed_memory()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for the runs decides
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    be_a_worker()
 
 
 def _keep_freed_memory() -> None:
@@ -163,14 +150,6 @@ def _keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, 2**25)  # the most it takes
         mallopt(M_TRIM_THRESHOLD, 2**30)
-
-
-def _end_with_parent() -> None:
-    """Nobody will ask again when who asked has been killed."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
 
 
 def _train(number: int, run: Run) -> bytes:

@@ -1,17 +1,8 @@
-"""Scoring beside the training: the next steps do not wait for what chemists say of the last.
-
-Workers are never copies of this process, whose threads a copy would not have.
-"""
+"""Scoring beside the training: the next steps do not wait for what chemists say of the last."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import pickle
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from types import TracebackType
@@ -21,6 +12,7 @@ import numpy as np
 
 from gmpool.errors import UserError
 from gmpool.tasks.generate.scores import DrawScorer, DrawScores
+from gmpool.worker_process import WorkerPool
 
 
 class Scored(NamedTuple):
@@ -34,7 +26,7 @@ class Scoring:
 
     def __init__(self, scorer: DrawScorer, workers: int) -> None:
         self._scorer = scorer
-        self._pool = _pool(scorer, workers) if workers else None
+        self._pool = WorkerPool(workers, __name__, _begin, scorer) if workers else None
 
     def submit(self, rows: np.ndarray, shown: int) -> Callable[[], Scored]:
         """rows: uint8 [M, width]. shown: how many SMILES are asked for. Whoever calls what is
@@ -43,7 +35,7 @@ class Scoring:
             scored = _scored(self._scorer, rows, shown)
             return lambda: scored
         self._scorer.check(rows)
-        with _mended(), _deaf():
+        with _mended():
             future = self._pool.submit(_score, rows.tobytes(), shown)
 
         def result() -> Scored:
@@ -73,17 +65,6 @@ def _scored(scorer: DrawScorer, rows: np.ndarray, shown: int) -> Scored:
     return Scored(scorer.score(rows), scorer.first_valid(rows, shown))
 
 
-def _pool(scorer: DrawScorer, workers: int) -> ProcessPoolExecutor:
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context: multiprocessing.context.BaseContext = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__])
-    else:
-        context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_begin, initargs=(pickle.dumps(scorer),)
-    )
-
-
 @contextmanager
 def _mended() -> Iterator[None]:
     try:
@@ -95,37 +76,13 @@ def _mended() -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """A worker that is born here does not hear Ctrl-C, from its first moment on."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 _scorer: DrawScorer
 """In a worker: its own."""
 
 
-def _begin(scorer: bytes) -> None:
-    """What it holds is read when Ctrl-C is no longer heard."""
+def _begin(scorer: DrawScorer) -> None:
     global _scorer
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _scorer = pickle.loads(scorer)
-
-
-def _end_with_parent() -> None:
-    """Nobody will ask again when who asked has been killed."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
+    _scorer = scorer
 
 
 def _score(rows: bytes, shown: int) -> Scored:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 
 from gmpool.tasks.retrosynthesis.chemistry import Matcher, Product, Reactor
 from gmpool.tasks.retrosynthesis.library import TemplateLibrary
-from gmpool.tasks.retrosynthesis.shards import be_a_worker
 
 
 class Made(NamedTuple):
@@ -78,7 +77,6 @@ _own: Chemist
 def begin_chemist(library: Any) -> None:
     """library: as JSON"""
     global _own
-    be_a_worker()
     _own = Chemist(TemplateLibrary.from_json(library))
 
 

@@ -18,7 +18,7 @@ from gmpool.tasks.retrosynthesis.features import (
 from gmpool.tasks.retrosynthesis.library import TemplateLibrary
 from gmpool.tasks.retrosynthesis.prepared import ARRAYS, Prepared
 from gmpool.tasks.retrosynthesis.reactions import ReactionTable
-from gmpool.tasks.retrosynthesis.shards import as_completed, be_a_worker, processes
+from gmpool.tasks.retrosynthesis.shards import as_completed, processes
 
 _CHUNK = 2000
 
@@ -158,7 +158,7 @@ def _molecules(
     if workers == 1 or len(parts) < 2:
         return [_graphs_of(part) for part in parts]
     found: dict[int, GraphArrays] = {}
-    with processes(workers, be_a_worker) as pool:
+    with processes(workers) as pool:
         for at, made in as_completed(pool, _graphs_of, iter([(p,) for p in parts]), 2 * workers):
             found[at] = made
             done(min(len(found) * _CHUNK, len(smiles)), len(smiles))

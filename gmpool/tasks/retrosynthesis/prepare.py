@@ -31,7 +31,6 @@ from gmpool.tasks.retrosynthesis.shards import (
     SHARD,
     Shards,
     as_completed,
-    be_a_worker,
     processes,
 )
 
@@ -121,7 +120,7 @@ def _read(rows: Sequence[Row], workers: int, tell: Tell) -> list[Reaction | str]
         for at, part in enumerate(parts):
             add(at, read_chunk(part))
     else:
-        with processes(workers, be_a_worker) as pool:
+        with processes(workers) as pool:
             given = ((part,) for part in parts)
             for at, made in as_completed(pool, read_chunk, given, workers + 2):
                 add(at, made)

@@ -10,11 +10,8 @@ import hashlib
 import json
 import lzma
 import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
@@ -26,6 +23,7 @@ from gmpool.errors import DataError, UserError
 from gmpool.tasks.retrosynthesis.candidates import SECONDS, Candidates, Finder
 from gmpool.tasks.retrosynthesis.chemistry import TooSlow
 from gmpool.tasks.retrosynthesis.library import TemplateLibrary
+from gmpool.worker_process import WorkerPool
 
 VERSION = 1
 SHARD = 128
@@ -156,7 +154,6 @@ _find: Finder
 
 def _begin_worker(library: Any) -> None:
     global _find
-    be_a_worker()
     _find = Finder(TemplateLibrary.from_json(library))
 
 
@@ -164,28 +161,12 @@ def _work(products: Sequence[str], seconds: float) -> str:
     return _lines(_find, products, seconds)
 
 
-def be_a_worker() -> None:
-    """Who asked decides when to stop, and nobody will ask again when it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
 @contextmanager
-def processes(workers: int, begin: Callable[..., None], *given: Any) -> Iterator[Any]:
-    """A pool that is gone at the end, whatever happens. Workers are never copies of this process,
-    whose threads a copy would not have."""
-    known = multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("forkserver" if "forkserver" in known else "spawn")
-    if "forkserver" in known:
-        context.set_forkserver_preload([__name__])
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=begin, initargs=given)
+def processes(
+    workers: int, begin: Callable[..., None] | None = None, *given: Any
+) -> Iterator[WorkerPool]:
+    """A pool that is gone at the end, whatever happens."""
+    pool = WorkerPool(workers, __name__, begin, *given)
     before = set(multiprocessing.active_children())
     try:
         yield pool
@@ -201,7 +182,7 @@ def processes(workers: int, begin: Callable[..., None], *given: Any) -> Iterator
 
 
 def as_completed(
-    pool: ProcessPoolExecutor, do: Callable[..., Any], arguments: Iterator[Any], ahead: int
+    pool: WorkerPool, do: Callable[..., Any], arguments: Iterator[Any], ahead: int
 ) -> Iterator[tuple[int, Any]]:
     """(number, result) of each, as they come; so many are asked for ahead of what is done."""
     running: dict[Future[Any], int] = {}
