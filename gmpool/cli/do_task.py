@@ -141,8 +141,10 @@ def _do(
     grids = task.summary(rows)
     write(grids, "json" if json_ else "terminal", None)
     if out is not None:
+        told = {note for grid in grids for note in grid.notes}
+        lines = [line for line in understood(chosen) if line not in told]
         # The first line of what was understood has a name, and the others belong to it.
-        read = [("" if at else "data", line) for at, line in enumerate(understood(chosen))]
+        read = [("" if at else "data", line) for at, line in enumerate(lines)]
         grids[0] = replace(grids[0], facts=[*read, *grids[0].facts])
         write(grids, form_of(out), out, title=f"{', '.join(methods)} on {chosen.name}")
     if plots is not None:

@@ -108,6 +108,7 @@ def test_csv_has_a_line_per_score_and_json_has_them_in_their_line() -> None:
     assert line["by_label"][0] == {
         "label_column": "logP", "metric": "rmse", "runs": 1, "test_mean": 0.5, "test_std": None,
         "std_over": "folds", "valid_mean": 0.25, "test_labels": [5, 5], "undefined": {},
+        "interval": None, "interval_over": None,
     }  # fmt: skip
 
 

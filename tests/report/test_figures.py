@@ -31,10 +31,10 @@ def test_the_bold_line_is_the_mean_while_half_of_the_runs_go_on(
     drawn = {}
     plot = Axes.plot
 
-    def spy(self: Axes, x, y, *, label: str | None = None, **style: object):
+    def spy(self: Axes, x, y, *marker: str, label: str | None = None, **style: object):
         if label:
             drawn[self.get_title() or len(drawn)] = (list(x), list(y))
-        return plot(self, x, y, label=label, **style)
+        return plot(self, x, y, *marker, label=label, **style)
 
     monkeypatch.setattr(Axes, "plot", spy)
     curves = [curve(1.0), curve(2.0, 4.0), curve(3.0, 6.0), curve(2.0, 2.0, 9.0)]
@@ -45,7 +45,7 @@ def test_the_bold_line_is_the_mean_while_half_of_the_runs_go_on(
 def test_every_method_is_drawn_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = []
     true = figures._draw
-    monkeypatch.setattr(figures, "_draw", lambda *a: (labels.append(a[3]), true(*a)))
+    monkeypatch.setattr(figures, "_draw", lambda *a: (labels.append(a[4]), true(*a)))
     names = [f"method-{i}" for i in range(len(figures.COLOURS) + 2)]
     learning_curves({name: [row()] for name in names})
     assert labels == names * len(figures.CURVES)

@@ -13,7 +13,7 @@ from report_rows import row
 
 from gmpool.errors import UserError
 from gmpool.record import Row
-from gmpool.report import prediction_figures
+from gmpool.report import answer_figures, prediction_figures
 from gmpool.report.figures import png
 from gmpool.report.grid import Picture
 from gmpool.report.prediction_figures import prediction_pictures
@@ -26,7 +26,8 @@ NAN = np.nan
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """What was drawn, before it became pixels."""
     made: list[Figure] = []
-    monkeypatch.setattr(prediction_figures, "png", lambda f: (made.append(f), png(f))[1])
+    for module in (prediction_figures, answer_figures):
+        monkeypatch.setattr(module, "png", lambda f: (made.append(f), png(f))[1])
     return made
 
 
@@ -85,9 +86,10 @@ def test_roc_curves_of_the_columns_of_one_run(figures: list[Figure]) -> None:
     truth = np.repeat([[0], [0], [1], [1]], 8, axis=1).astype(float)
     truth[:, 1] = 1  # one class only: no curve
     truth[0, 2] = NAN
-    (picture,) = pictures(run("binary", made, truth, names))
-    assert "The first 6 of 8 label columns." in picture.note
-    assert clear_edge(pixels(picture.draw() or b""))
+    roc, precision = pictures(run("binary", made, truth, names))
+    for picture in (roc, precision):
+        assert "The first 6 of 8 label columns." in picture.note
+        assert clear_edge(pixels(picture.draw() or b""))
     (axes,) = figures[0].axes
     legend = axes.get_legend()
     assert legend is not None
@@ -98,26 +100,39 @@ def test_roc_curves_of_the_columns_of_one_run(figures: list[Figure]) -> None:
     assert list(first.get_xdata()) == [0, 0, 0.5, 0.5, 1]
     assert list(first.get_ydata()) == [0, 0.5, 0.5, 1, 1]
     assert len({line.get_color() for line in axes.lines}) == 6
+    (axes,) = figures[1].axes
+    legend = axes.get_legend()
+    assert legend is not None
+    said = [text.get_text() for text in legend.get_texts()]
+    # Yes at the first and at the third threshold: 1/1 and 2/3.
+    assert said[0] == "q0: average precision 83.33 %"
 
 
 def test_a_thin_curve_for_each_run_and_the_mean_of_their_areas(figures: list[Figure]) -> None:
     good = run("binary", [[1, 0], [0, 1]], [[1, 1], [0, 0]], ["p", "q"])
     bad = run("binary", [[0, 0], [1, 1]], [[1, 1], [0, 0]], ["p", "q"])
     one_class = run("binary", [[0, 0], [1, 1]], [[1, 1], [1, 1]], ["p", "q"])
-    (picture,) = pictures(good, bad, one_class)
-    picture.draw()
+    roc, precision = pictures(good, bad, one_class)
+    roc.draw()
+    precision.draw()
     p, q = figures[0].axes
     assert [len(p.lines), len(q.lines)] == [3, 3]
     assert p.get_title() == "p\nmean AUC of 2 runs 50.00 %"
     assert q.get_title() == "q\nmean AUC of 2 runs 0.00 %"
+    p, q = figures[1].axes
+    assert p.get_title() == "p\nmean average precision of 2 runs 75.00 %"
+    assert q.get_title() == "q\nmean average precision of 2 runs 50.00 %"
     assert pictures(one_class) == []
 
 
 def test_confusion_of_all_runs_and_the_curve_of_two_classes(figures: list[Figure]) -> None:
     first = run("multiclass", [[0, 1], [0, 2], [3, 0]], [1, 0, 0], ["kind"], ["no", "yes"])
     second = run("multiclass", [[1, 0]], [0], ["kind"], ["no", "yes"])
-    confusion, roc = pictures(first, second)
-    assert (confusion.file, roc.file) == ("confusion-1-own-gmt.png", "roc-1-own-gmt.png")
+    confusion, roc, precision = pictures(first, second)
+    assert [each.file.split("-1-")[0] for each in (confusion, roc, precision)] == [
+        "confusion", "roc", "precision-recall"
+    ]  # fmt: skip
+    assert {each.file.split("-1-")[1] for each in (confusion, roc, precision)} == {"own-gmt.png"}
     assert clear_edge(pixels(confusion.draw() or b""))
     roc.draw()
     axes = figures[0].axes[0]

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from gmpool.errors import UserError
 
 Array = NDArray[np.float64]
-MOST = 2_000
-"""Held-out graphs that are kept: of more the borders would move by less than a thousandth."""
 
 
 def intervals(

@@ -100,9 +100,11 @@ def test_runs_on_own_data_keep_their_test_outputs_however_they_were_trained(
         np.testing.assert_array_equal(kept.truth, y)
         np.testing.assert_array_equal(again.truth, y)
         np.testing.assert_allclose(kept.made, again.made, atol=1e-4)
-        drawn = [picture.name.split("-")[0] for picture in CLASSIFY.summary([alone])[0].pictures]
-        kinds = {"multiclass": ["confusion", "roc"], "binary": ["roc"], "regression": ["parity"]}
-        assert drawn == ["curves", *kinds[task]]
+        drawn = [picture.name.split("-1-")[0] for picture in CLASSIFY.summary([alone])[0].pictures]
+        curves = ["roc", "precision-recall", "calibration"]
+        kinds = {"multiclass": ["confusion", *curves], "binary": curves, "regression": ["parity"]}
+        assert drawn[1:] == [*kinds[task], "intervals"]
+        assert drawn[0].startswith("curves-")
 
 
 def test_a_kernel_keeps_the_classes_that_it_names(tmp_path: Path) -> None:

@@ -46,7 +46,10 @@ def test_rows_are_those_of_any_method_and_are_not_made_again(
     monkeypatch.setattr(again, lambda *_, **__: pytest.fail("done again"))
     assert run_jobs([kernel()], store, Alone()) == [row]
     rows = [row, *run_jobs([job("mean", folds=1, seeds=1)], store, Alone())]
-    grid, by_label = TASKS["classify"].summary(rows)
+    grid, by_label, *own = TASKS["classify"].summary(rows)
+    titles = [each.title for each in own]
+    assert titles[:2] == ["How sure it is", "Data: shapes"]
+    assert "Worst mistakes: wl-svm on shapes" in titles
     assert "wl-svm" in json.dumps(list(grid.records))
     assert row.more["scores"]["test"]["accuracy"] == [pytest.approx(row.test)]
     assert row.more["scores"]["test"]["undefined"]["y0"].keys() == {"roc_auc", "pr_auc"}
