@@ -8,30 +8,20 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
-import resource
-import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.chemprop_runs import EPOCHS, TABLES, chemprop_from_environment, write_table
 from benchmarks.timing import row
+from benchmarks.whole_commands import Took, gmpool, in_turns, run
 from gmpool.data.sources.find_file import find
-from gmpool.errors import DataError, UserError
+from gmpool.errors import DataError
 
 ROUNDS, MEMBERS, MOLECULES = 3, 5, 20_000
 LARGE = "ogbg-molhiv.csv.gz"
-
-
-class Took(NamedTuple):
-    seconds: float
-    of_processors: float
 
 
 def measure(
@@ -44,13 +34,13 @@ def measure(
         for table in ("esol", "bbbp"):
             path = write_table(table, data, work)
             turns = partial(_trained, chemprop, path, work, epochs, 1)
-            yield from _rows(f"training {epochs} epochs of {table}", _in_turns(turns, rounds))
+            yield from _rows(f"training {epochs} epochs of {table}", in_turns(turns, rounds))
         _trained(chemprop, work / "bbbp.csv", work / "many", 1, MEMBERS, 0)
         large = _large(data, work, molecules)
         for members, models in ((1, work), (MEMBERS, work / "many")):
             turns = partial(_predicted, chemprop, models, large, work)
             what = f"predicting {molecules:,} molecules, {members} model(s)"
-            yield from _rows(what, _in_turns(turns, rounds))
+            yield from _rows(what, in_turns(turns, rounds))
 
 
 def _trained(
@@ -61,7 +51,7 @@ def _trained(
     words = ("train", table, "-o", f"epochs={epochs}", "--members", members, "--device", "cpu")
     many = ("--workers", "auto") if members > 1 else ()
     kept = ("--store", ours / f"runs-{table.stem}", "--save-model", ours / "model")
-    return _run(_gmpool(*words, *many, *kept)), _run(
+    return run(gmpool(*words, *many, *kept)), run(
         [chemprop, "train", "-i", table, "-s", "smiles", "--splits-column", "split",
          "-t", TABLES[table.stem].task, "--pytorch-seed", 0, "--ensemble-size", members,
          "-o", theirs, "--epochs", epochs]
@@ -73,8 +63,8 @@ def _predicted(
 ) -> tuple[Took, Took]:
     theirs = sorted((models / "theirs-0").glob("model_*/best.pt"))
     command = [chemprop, "predict", "-i", table, "-s", "smiles", "--model-paths", *theirs]
-    ours = _gmpool("predict", models / "ours-0" / "model", table, "--out", work / f"p{number}.csv")
-    return _run(ours), _run([*command, "-o", work / f"q{number}.csv"])
+    ours = gmpool("predict", models / "ours-0" / "model", table, "--out", work / f"p{number}.csv")
+    return run(ours), run([*command, "-o", work / f"q{number}.csv"])
 
 
 def _folder(root: Path | None) -> Path:
@@ -94,27 +84,6 @@ def _large(data: Path, work: Path, molecules: int) -> Path:
         kept = [smiles for smiles in every if Chem.MolFromSmiles(smiles) is not None]
     path.write_text("\n".join(["smiles", *kept[:molecules]]) + "\n")
     return path
-
-
-def _gmpool(*words: object) -> list[object]:
-    return [sys.executable, "-m", "gmpool", *words]
-
-
-def _run(command: Sequence[object]) -> Took:
-    words = [str(word) for word in command]
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=dict(os.environ))
-    seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise UserError(f"{' '.join(words)} failed:\n{done.stderr[-2000:]}")
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Took(seconds, used)
-
-
-def _in_turns(turn: Callable[[int], tuple[Took, Took]], rounds: int) -> list[Took]:
-    """Of ours and of theirs the medians over the rounds."""
-    taken = zip(*(turn(number) for number in range(rounds)), strict=True)
-    return [Took(*map(statistics.median, zip(*each, strict=True))) for each in taken]
 
 
 def _rows(what: str, taken: Sequence[Took]) -> Iterator[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """An ensemble of eight beside one model, by the preset for own molecules on ESOL: in processes on a
-CPU, where one model has a single thread, or all, and as one program on a GPU."""
+CPU, where one model has a single thread, or all, and as one program on a GPU; then whole commands,
+as a person waits for them."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.timing import interleaved, versus, where
+from benchmarks.timing import interleaved, row, versus, where
+from benchmarks.whole_commands import Took, gmpool, in_turns, run
 from gmpool.data import Dataset, load_table
 from gmpool.data.sources.find_file import find
 from gmpool.engine.executors.executor import Alone, Executor
@@ -22,7 +24,7 @@ from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.store import RunStore
 from gmpool.errors import DataError
 
-FILE, MEMBERS, EPOCHS = "esol.csv.gz", 8, 20
+FILE, MEMBERS, EPOCHS = "esol.csv.gz", 8, 50
 
 
 def measure(
@@ -41,6 +43,7 @@ def measure(
     }
     times = interleaved(contestants, rounds=rounds)
     yield from versus(times, several, FILE.split(".")[0], cores=cores, **facts, **where("cpu"))
+    yield whole_commands(path, members, rounds, **facts)
     if torch.cuda.is_available():
         contestants = {
             several: partial(train, Stacked("cuda"), members),
@@ -48,6 +51,23 @@ def measure(
         }
         times = interleaved(contestants, rounds=rounds)
         yield from versus(times, several, FILE.split(".")[0], **facts, **where("cuda"))
+
+
+def whole_commands(path: Path, members: int, rounds: int, epochs: int) -> dict[str, Any]:
+    """From a table to a saved model, on a CPU."""
+    words = ("train", path, "--device", "cpu", "-o", f"epochs={epochs}")
+
+    def turn(number: int) -> tuple[Took, ...]:
+        with tempfile.TemporaryDirectory() as name:
+            kept = ("--store", f"{name}/one", "--save-model", f"{name}/model-of-one")
+            one = run(gmpool(*words, *kept))
+            kept = ("--store", f"{name}/many", "--save-model", f"{name}/model-of-many")
+            return run(gmpool(*words, "--members", members, *kept)), one
+
+    ours, peer = in_turns(turn, rounds)
+    what = f"gmpool train {FILE}: {members} members vs one model"
+    facts = {"cores": usable_cores(), "epochs": epochs, **where("cpu")}
+    return row(what, ours.seconds, peer.seconds, "s", **facts)
 
 
 def trained(dataset: Dataset, epochs: int, executor: Executor, members: int = 1) -> None:

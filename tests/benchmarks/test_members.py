@@ -19,6 +19,7 @@ def test_members_beside_one_model(tmp_path: Path) -> None:
     assert [row["name"] for row in rows] == [
         "esol: 2 members vs one model, one thread",
         "esol: 2 members vs one model, all threads",
+        "gmpool train esol.csv.gz: 2 members vs one model",
     ]
     assert all(row["ours"] > 0 and row["peer"] > 0 for row in rows)
 
