@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import members
+from benchmarks.whole_commands import Took
 from gmpool.errors import DataError
 
 
-def test_members_beside_one_model(tmp_path: Path) -> None:
+def test_members_beside_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[object]] = []
+    monkeypatch.setattr(members, "run", lambda words: (commands.append(words), Took(3, 4))[1])
     lines = [f"{'C' * n}{end},{n}.5" for n in range(1, 11) for end in "CON"]
     with gzip.open(tmp_path / members.FILE, "wt") as file:
         file.write("\n".join(["smiles,y", *lines]))
@@ -22,6 +25,9 @@ def test_members_beside_one_model(tmp_path: Path) -> None:
         "gmpool train esol.csv.gz: 2 members vs one model",
     ]
     assert all(row["ours"] > 0 and row["peer"] > 0 for row in rows)
+    assert [("--members" in words, words[3]) for words in commands] == [
+        (False, "train"), (True, "train"),
+    ]  # fmt: skip
 
 
 def test_a_missing_table_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
