@@ -41,6 +41,35 @@ def test_a_table_is_understood_as_it_shows(tmp_path: Path, monkeypatch: pytest.M
     assert list(load("mine.csv").understood) == shown()
 
 
+_OF_A_MODEL = (["predict", "m"], ["evaluate", "m"], ["embed", "m"])
+
+
+def test_what_a_model_says_of_new_molecules_by_its_commands(
+    gmpool_cli: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdkit")
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'C' * (n % 30 + 1)}{'NO'[n % 2]},{n % 30 / 4}" for n in range(240)]
+    text = "\n".join(["smiles,logS", *rows])
+    Path("parts").mkdir()
+    for name in ("molecules", "measured", "new", "parts/1", "parts/2"):
+        Path(f"{name}.csv").write_text(text)
+    words = [words for words in commands(PAGE) if words[:2] in _OF_A_MODEL]
+    train, *_ = commands(PAGE)
+    short = "-o epochs=1 -o warmup_epochs=0 -o hidden_dim=8 -o state_dim=8 --workers 1"
+    for each in ([*train, *shlex.split(short)], *words):
+        said = gmpool_cli(*each)
+        assert said.code == 0, said.err
+    said_of_new = pandas.read_csv("p.csv")
+    columns = ["smiles", "logS", "pred_logS", "std_logS", "low_logS", "high_logS", "problem"]
+    assert list(said_of_new.columns) == columns
+    assert pandas.read_csv("predicted/2.csv")["pred_logS"].notna().all()
+    assert ">logS<" in Path("scores.html").read_text()
+    assert len(pandas.read_parquet("vectors.parquet")) == 240
+
+
 def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rdkit")
     pandas = pytest.importorskip("pandas")

@@ -17,7 +17,7 @@ from torch_geometric.data import Batch
 
 PAGE = ROOT / "README.md"
 PYTHON = [block.text for block in blocks(PAGE) if block.language == "python"]
-WORDS = 900
+WORDS = 960
 MOLECULES = ["C" * n + group for n in range(1, 9) for group in ("O", "N", "Cl")]
 
 
@@ -76,7 +76,7 @@ def test_a_csv_becomes_predictions(
     files = {"molecules.csv", "new.csv", "made.csv"}
     train, predict, imitate, sample = (words for words in commands(PAGE) if files & {*words})
     for words, shorter in (
-        (train, "-o epochs=3 -o warmup_epochs=1"),
+        (train, "-o epochs=2 -o warmup_epochs=1 -o hidden_dim=8 -o state_dim=8 --workers 1"),
         (predict, ""),
         (imitate, "-o epochs=1 -o epoch_steps=5 -o draws=20"),
         (sample, ""),
