@@ -17,6 +17,7 @@ from gmpool.cli.row_bar import bar_of
 from gmpool.cli.row_counts import Counts
 from gmpool.cli.row_file import row_file
 from gmpool.cli.unfinished import (
+    DONE,
     Origin,
     Unfinished,
     Write,
@@ -24,11 +25,9 @@ from gmpool.cli.unfinished import (
     changed_parts,
     digest_of,
 )
+from gmpool.errors import StoreError, UserError
 from gmpool.journal import Journal
 from gmpool.tasks.predictions import Predictions
-
-DONE = "done.jsonl"
-"""In a folder of several outputs: what each is made of."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Maker:
         """Those of several inputs that are done already are not done again."""
         if data.folder is None:
             ((source, output),) = data.pairs
-            self._write(source, output, self._origin(source))
+            self._write(source, output)
             return
         journal = Journal(data.folder / DONE)
         known = {entry["key"]: entry for _, entry in journal}
@@ -55,27 +54,36 @@ class Maker:
             assert output is not None, "several are written to a folder"
             origin = self._origin(source)
             entry, before = known.get(output.name), output.exists()
-            changed = changed_parts(entry["origin"], origin) if entry else ""
-            if before and entry and not changed and entry["bytes"] == output.stat().st_size:
+            changed = changed_parts(entry.get("origin"), origin) if entry else ""
+            if before and entry and not changed and entry.get("bytes") == output.stat().st_size:
                 say(f"{output}: done before")
                 continue
             if before:
                 why = f"was made with {changed}" if changed else "is not what was made before"
                 say(f"{output} {why}: it is made again")
             self._write(source, output, origin, f"{number}/{len(data.pairs)} {Path(source).name}")
-            size = output.stat().st_size
-            journal.append({"key": output.name, "origin": origin, "bytes": size})
+            done = {"key": output.name, "origin": origin, "bytes": output.stat().st_size}
+            try:
+                journal.append(done)
+            except StoreError as error:
+                raise UserError(
+                    f"{output} is whole, but {journal.path} could not be written to say so: "
+                    f"{error.__cause__}; with room there the same command goes on"
+                ) from error
 
     def _origin(self, source: str) -> Origin:
-        """With the input, where it is a file."""
-        given = digest_of(source) if Path(source).is_file() else source
+        """With the input, where it is a file or a folder."""
+        path = Path(source)
+        given = digest_of(path) if path.is_file() or path.is_dir() else source
         return {**self.origin, "input": given}
 
-    def _write(self, source: str, output: Path | None, origin: Origin, name: str = "") -> None:
+    def _write(
+        self, source: str, output: Path | None, origin: Origin | None = None, name: str = ""
+    ) -> None:
         if output is None or not can_be_gone_on_with(output):
             self._at_once(source, output, name)
         else:
-            self._part_by_part(source, output, origin, name)
+            self._part_by_part(source, output, origin or self._origin(source), name)
 
     def _at_once(self, source: str, output: Path | None, name: str) -> None:
         made, counts = self.make(source, 0), Counts()

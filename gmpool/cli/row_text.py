@@ -2,10 +2,10 @@
 
 import csv
 import gzip
-import io
 import lzma
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import SimpleNamespace
 
 from gmpool.plain_text import visible
 from gmpool.spreadsheet import safe_cell
@@ -37,8 +37,10 @@ class RowText:
 
     def __call__(self, rows: Sequence[Row]) -> tuple[bytes, int]:
         """(the bytes, how many cells got an apostrophe)"""
-        text = io.StringIO()
-        made = csv.writer(text, delimiter=self._separator, lineterminator="\n")
+        lines: list[str] = []
+        # A \r in a cell stands in quotes only where rows end with one.
+        file = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n") + "\n"))
+        made = csv.writer(file, delimiter=self._separator, lineterminator="\r\n")
         changed = 0
         for row in rows:
             cells = []
@@ -50,4 +52,4 @@ class RowText:
                 else:
                     cells.append("" if value is None else f"{value:.6g}")
             made.writerow(cells)
-        return self._pack(text.getvalue().encode(errors="backslashreplace")), changed
+        return self._pack("".join(lines).encode(errors="backslashreplace")), changed

@@ -5,15 +5,14 @@ import gzip
 import io
 import lzma
 import os
-import resource
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 import pytest
+from small_disk import small_disk
 
 from gmpool.cli.row_file import ENDINGS, row_file
 from gmpool.errors import UserError
@@ -68,17 +67,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write(tmp_path / "link.csv")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "new.csv").is_file()
-
-
-@contextmanager
-def small_disk(size: int) -> Iterator[None]:
-    """No file may grow beyond it."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
