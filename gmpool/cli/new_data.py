@@ -12,6 +12,7 @@ from gmpool.atomic_files import PathLike
 from gmpool.cli.row_file import ENDINGS, check_target
 from gmpool.data import CATALOGUE
 from gmpool.data.sources.find_file import folders
+from gmpool.data.sources.table_cells import stem
 from gmpool.errors import UserError
 from gmpool.file_paths import require_writable_folder
 
@@ -33,11 +34,14 @@ def new_data(given: Sequence[str], output: Path | None, root: PathLike | None) -
             check_target(output, _files(names, root))
         return NewData([(names[0], output)], None)
     if output is None:
-        raise UserError(f"{len(names)} inputs are written to a folder: name it with --out FOLDER")
-    if output.exists() and not output.is_dir():
         raise UserError(
-            f"--out {output}: several inputs are written to a folder, and this is a file; give "
-            "another name"
+            f"a pattern and several inputs (here {len(names)}) are written to a folder: name it "
+            "with --out FOLDER"
+        )
+    if not output.is_dir() and (output.exists() or output.name.lower().endswith(ENDINGS)):
+        raise UserError(
+            f"--out {output}: a pattern and several inputs are written to a folder, and this is "
+            f"{'' if output.exists() else 'called like '}a file; give another name"
         )
     require_writable_folder(output, "--out")
     pairs = [(name, output / _name_for(name)) for name in names]
@@ -46,7 +50,8 @@ def new_data(given: Sequence[str], output: Path | None, root: PathLike | None) -
         other = before.setdefault(target.name, name)
         if other != name:
             raise UserError(
-                f"{other} and {name} would both be written to {target}; give them to two commands"
+                f"{other} and {name} would both be written to {target}; give them to two commands "
+                "with a folder each"
             )
         check_target(target, _files(names, root))
     return NewData([*pairs], output)
@@ -64,8 +69,10 @@ def _meant(given: str) -> list[str]:
 
 def _name_for(name: str) -> str:
     """Of the output in a folder: the input's, where rows can be written so."""
-    base = Path(name).name
-    return base if base.lower().endswith(ENDINGS) else f"{base.split('.', 1)[0]}.csv"
+    base = os.path.basename(os.path.abspath(name))
+    if base.lower().endswith(ENDINGS):
+        return base
+    return f"{stem(base) if os.path.isfile(name) else base}.csv"
 
 
 def _files(names: Sequence[str], root: PathLike | None) -> list[PathLike]:

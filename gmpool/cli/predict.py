@@ -43,8 +43,21 @@ SmilesOption = Annotated[
 SkipFlag = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out rows of which nothing can be said.")
 ]
+
+
+def _positive(given: int | None) -> int | None:
+    if given is not None and given < 1:
+        raise UserError(f"--batch-size takes a number from 1 on, got {given}")
+    return given
+
+
 BatchOption = Annotated[
-    int | None, typer.Option("--batch-size", help="So many graphs at a time go through the model.")
+    int | None,
+    typer.Option(
+        "--batch-size",
+        help="So many graphs at a time go through the model.",
+        callback=_positive,
+    ),
 ]
 PartWorkersOption = Annotated[
     str, typer.Option("--workers", help="So many processes; auto: one per core.")
