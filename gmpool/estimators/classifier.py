@@ -11,8 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from gmpool.errors import DataError
+from gmpool.estimators.columns import plain
 from gmpool.estimators.graph_estimator import GraphEstimator, with_labels
-from gmpool.estimators.targets import class_fields, columns_of, numbers, weights
+from gmpool.estimators.targets import class_fields, columns_of, numbers
+from gmpool.estimators.weights import sample_weights, weights
 from gmpool.tasks.classify.ensemble import Ensemble
 
 Array = NDArray[Any]
@@ -41,7 +43,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     options: what gmpool list options shows, such as hidden_dim=256 or descriptors="quick".
     """
 
-    classes_: Array
+    classes_: Any
+    """The classes in order; of several labels a list with those of each, as scikit-learn has it."""
 
     def __init__(
         self,
@@ -70,13 +73,15 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """sample_weight [n]: how much each graph counts, 0 or more."""
-        graphs = self._packed(X)
-        labels, self.classes_ = class_fields(*columns_of(y, len(graphs)))
+        graphs, reads = self._packed(X)
+        table, names, _ = columns_of(y, len(graphs))
+        labels, classes = class_fields(table, names)
         by_class = isinstance(self.class_weight, Mapping)
         of_class = self.class_weight if by_class else None
-        labels["graph_weight"] = weights(sample_weight, of_class, self.classes_, labels)
+        labels["graph_weight"] = weights(sample_weight, of_class, classes, labels)
         settings = {} if by_class else {"class_weight": self.class_weight}
-        return self._learn(with_labels(graphs, labels), **settings)
+        fitted = {"_reads": reads, "classes_": classes, "label_names_": list(names)}
+        return self._learn(with_labels(graphs, labels), fitted, **settings)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -118,19 +123,33 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of labels that are predicted right; gaps are left out."""
         said = self.predict(X)
-        if self._has_one_label:
-            return float(accuracy_score(y, said, sample_weight=sample_weight))
-        truth = numbers(columns_of(y, len(said))[0])
-        there = ~np.isnan(truth)
-        if truth.shape != said.shape:
-            raise DataError(f"y has {truth.shape[1]} columns, the model {said.shape[1]} labels")
-        weight = np.ones(len(said)) if sample_weight is None else np.asarray(sample_weight)
-        counts = there * weight[:, None]
+        table = columns_of(y, len(said)).table
+        weight = sample_weights(sample_weight, len(said))
+        if self._has_one_label and table.shape[1] == 1:
+            return float(accuracy_score(table[:, 0], said, sample_weight=weight))
+        said = said.reshape(len(said), -1)
+        if table.shape != said.shape:
+            raise DataError(f"y has {table.shape[1]} columns, the model {said.shape[1]} label(s)")
+        truth = numbers(table)
+        counts = ~np.isnan(truth) * (np.ones(len(said)) if weight is None else weight)[:, None]
+        if not counts.any():
+            raise DataError("all labels with a weight are missing: there is nothing to score")
         return float(((said == truth) * counts).sum() / counts.sum())
 
     def _kept(self) -> dict[str, Any]:
-        return {**super()._kept(), "classes": self.classes_.tolist()}
+        kept = super()._kept()
+        if isinstance(self.class_weight, Mapping):  # whose keys JSON would make words of
+            pairs = [[plain(key), plain(value)] for key, value in self.class_weight.items()]
+            kept |= {"class_weight": pairs, "params": {**kept["params"], "class_weight": None}}
+        several = isinstance(self.classes_, list)
+        return {**kept, "classes": [0, 1] if several else self.classes_.tolist()}
 
     def _take(self, model: Ensemble, kept: Mapping[str, Any]) -> None:
         super()._take(model, kept)
-        self.classes_ = np.array(kept["classes"])
+        if "class_weight" in kept:
+            self.class_weight = dict(kept["class_weight"])
+        shape = model.shape
+        classes = np.array(kept["classes"])
+        if classes.shape != (shape.num_outputs if shape.task == "multiclass" else 2,):
+            raise ValueError(f"classes are {kept['classes']!r:.60}")
+        self.classes_ = classes if self._has_one_label else [classes] * shape.num_outputs

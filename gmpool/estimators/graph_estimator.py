@@ -9,23 +9,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gmpool.config import TrainConfig
 from gmpool.data import PackedGraphs
 from gmpool.engine.checkpoint import load_model, save_model
-from gmpool.engine.device import usable_device
 from gmpool.engine.ensembles import Ensembles, in_memory
-from gmpool.engine.executors.executor import Alone, Done, Executor, Work
-from gmpool.engine.executors.processes import Processes, usable_cores
-from gmpool.engine.executors.stacked import Stacked
+from gmpool.engine.executors.executor import Done, Work
 from gmpool.engine.job import Job
 from gmpool.errors import CheckpointError, UserError, unknown
-from gmpool.estimators.inputs import categories_of, packed
+from gmpool.estimators.columns import plain
+from gmpool.estimators.inputs import categories_of, listed, packed
+from gmpool.estimators.kept import folder_of, read_again, writable
 from gmpool.estimators.told import Told
 from gmpool.estimators.validation import held_out
+from gmpool.estimators.ways import at_once, device_of, executor_for
+from gmpool.tasks.classify.embed import vector_width
 from gmpool.tasks.classify.ensemble import Ensemble, say
 from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.classify.sureness import Array, Sure
@@ -34,13 +35,14 @@ from gmpool.tasks.task import TASKS, task_of
 TASK = TASKS["classify"]
 
 
-class GraphEstimator(TransformerMixin, BaseEstimator):
+class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """An ensemble of one pooling method, trained on graphs and their labels.
 
     X is a list or Series of SMILES, of PyG `Data` or of NetworkX graphs, or PackedGraphs.
     """
 
     model_: Ensemble
+    _reads: dict[str, Any]
 
     def __init__(
         self,
@@ -97,65 +99,51 @@ class GraphEstimator(TransformerMixin, BaseEstimator):
 
     # -- fitting ----------------------------------------------------------------------------------
 
-    def _packed(self, X: Any) -> PackedGraphs:
-        """The graphs to learn from."""
-        self._categories = categories_of(X, self.node_label)
-        return packed(
-            X,
-            node_label=self.node_label,
-            node_features=self.node_features,
-            node_categories=self._categories,
-        )
+    def _packed(self, X: Any) -> tuple[PackedGraphs, dict[str, Any]]:
+        """(the graphs to learn from, how new ones are to be read)"""
+        X = listed(X)
+        reads: dict[str, Any] = {
+            "node_label": self.node_label,
+            "node_features": self.node_features,
+            "node_categories": categories_of(X, self.node_label),
+        }
+        return packed(X, **reads), reads
 
-    def _learn(self, graphs: PackedGraphs, **settings: Any) -> Self:
-        """graphs: with labels. settings: options that are arguments of the constructor."""
+    def _learn(self, graphs: PackedGraphs, fitted: Mapping[str, Any], **settings: Any) -> Self:
+        """graphs: with labels. fitted: attributes for when all has gone well, for a fit that fails
+        leaves what was there. settings: options that are arguments of the constructor."""
         if not task_of(TASK.name, self.method).has_weights:
             raise UserError(f"method {self.method!r} learns no weights; take another, such as gmt")
-        device = usable_device(self.device, "device=")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        dataset = held_out(graphs, self.split, self.validation, seed)
+        device, seed = device_of(self.device), seed_of(self.random_state)
+        dataset = held_out(_that_count(graphs), self.split, self.validation, seed)
         settings |= {"members": self.members, "members_by": self.members_by}
         if self.epochs is not None:
             settings["epochs"] = self.epochs
-        options = {**self._options, **settings}
+        options = {name: plain(value) for name, value in {**self._options, **settings}.items()}
         job = Job.make(TASK.name, dataset, self.method, first_seed=seed, options=options)
-        inner = self._executor(device, job.model.members)
+        inner = executor_for(device, job.model.members, self.n_jobs)
         ensembles = Ensembles(inner, in_memory(inner))
-        told = Told() if self.verbose else None
-        _, run, done = next(iter(ensembles.run([Work(job, job.runs)], told)))
+        with at_once(alone=job.model.members == 1):
+            _, run, done = next(iter(ensembles.run([Work(job, job.runs)], self._told())))
         if not isinstance(done, Done):
             raise done
         data, split = job.task.data_for(dataset, job.model), job.split(run)
-        self.model_ = job.task.for_use(done.trained.model, data, split, done.trained.outputs)
-        self.label_names_ = list(graphs.task_names)
-        self.validation_score_ = done.trained.best.valid_metric
+        model = job.task.for_use(done.trained.model, data, split, done.trained.outputs)
+        score = done.trained.best.valid_metric
+        self.__dict__.update(fitted, model_=model, validation_score_=score)
         return self
 
-    def _executor(self, device: str, members: int) -> Executor:
-        if device != "cpu":
-            return Stacked(device)
-        if type(self.n_jobs) is not int or self.n_jobs == 0:
-            raise UserError(
-                f"n_jobs is a number of processes, or -1 for one per core, got {self.n_jobs!r}"
-            )
-        jobs = usable_cores() + 1 + self.n_jobs if self.n_jobs < 0 else self.n_jobs
-        workers = min(max(jobs, 1), members)
-        return Processes(workers) if workers > 1 else Alone(device)
+    def _told(self) -> Told | None:
+        return Told() if self.verbose else None
 
     # -- predictions ------------------------------------------------------------------------------
 
     def _new(self, X: Any) -> PackedGraphs:
         """Graphs as the fitted model reads them, on its device."""
         check_is_fitted(self, "model_")
-        shape, device = self.model_.shape, usable_device(self.device, "device=")
+        device = device_of(self.device)
         self.model_.to(device)
-        graphs = packed(
-            X,
-            node_label=self.node_label,
-            node_features=self.node_features,
-            node_categories=self._categories,
-            edge_cat_sizes=shape.edge_cat_sizes,
-        )
+        graphs = packed(X, **self._reads, edge_cat_sizes=self.model_.shape.edge_cat_sizes)
         return self.model_.prepared(graphs).to(device)
 
     def _say(self, X: Any) -> Array:
@@ -172,30 +160,37 @@ class GraphEstimator(TransformerMixin, BaseEstimator):
         graphs = self._new(X)
         return self.model_.embed(graphs).cpu().numpy()
 
+    @property
+    def _n_features_out(self) -> int:
+        """Of `transform`, for its names and for set_output."""
+        return vector_width(self.model_)
+
     # -- files ------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted ensemble to a folder, which `load` and gmpool predict read."""
         check_is_fitted(self, "model_")
-        save_model(TASK, self.model_, folder, {"estimator": self._kept()})
+        save_model(TASK, self.model_, folder_of(folder), {"estimator": writable(self._kept())})
 
     def _kept(self) -> dict[str, Any]:
         """What a file says beside the model, as JSON has it."""
-        params = self.get_params(deep=False)
+        params = {name: plain(value) for name, value in self.get_params(deep=False).items()}
         if type(params["random_state"]) is not int:
             params["random_state"] = None
+        params["device"] = str(params["device"])
+        score = self.validation_score_
         return {
             "kind": type(self).__name__,
             "params": params,
-            "categories": self._categories,
+            "reads": self._reads,
             "label_names": self.label_names_,
-            "validation_score": self.validation_score_,
+            "validation_score": score if np.isfinite(score) else None,
         }
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """What `save` wrote."""
-        saved = load_model(folder)
+        saved = load_model(folder_of(folder))
         kept = saved.description["about"].get("estimator")
         if not isinstance(kept, Mapping) or kept.get("kind") != cls.__name__:
             was = kept.get("kind") if isinstance(kept, Mapping) else "a model of gmpool train"
@@ -206,21 +201,39 @@ class GraphEstimator(TransformerMixin, BaseEstimator):
         try:
             made = cls(**kept["params"])
             made._take(saved.model, kept)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
                 f"{folder}: what it says of its estimator cannot be read ({error}); save it again"
             ) from error
         return made
 
     def _take(self, model: Ensemble, kept: Mapping[str, Any]) -> None:
-        self.model_ = model
-        self._categories = kept["categories"]
+        self.model_, self._reads = model, read_again(kept)
         self.label_names_ = list(kept["label_names"])
-        self.validation_score_ = kept["validation_score"]
+        score = kept["validation_score"]
+        self.validation_score_ = float("nan") if score is None else float(score)
 
 
 def with_labels(graphs: PackedGraphs, labels: dict[str, Any]) -> PackedGraphs:
     return replace(graphs, name="X", **labels)
+
+
+def seed_of(random_state: Any) -> int:
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise UserError(
+            f"random_state is a number from 0 to 2**32 - 1, a RandomState or None, got "
+            f"{random_state!r}"
+        ) from error
+
+
+def _that_count(graphs: PackedGraphs) -> PackedGraphs:
+    """Those of no weight are as if they were not there: nor are they held out."""
+    weight = graphs.graph_weight
+    if weight is None or bool(weight.all()):
+        return graphs
+    return graphs.select(weight.nonzero().squeeze(1))
 
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from sklearn.metrics import r2_score
 
 from gmpool.errors import DataError
 from gmpool.estimators.graph_estimator import GraphEstimator, with_labels
-from gmpool.estimators.targets import columns_of, number_fields, numbers, weights
+from gmpool.estimators.targets import columns_of, number_fields, numbers
+from gmpool.estimators.weights import sample_weights, weights
 
 Array = NDArray[np.float64]
 
@@ -40,12 +41,12 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """sample_weight [n]: how much each graph counts, 0 or more."""
-        graphs = self._packed(X)
-        table, names = columns_of(y, len(graphs))
+        graphs, reads = self._packed(X)
+        table, names, is_flat = columns_of(y, len(graphs))
         labels = number_fields(table, names)
         labels["graph_weight"] = weights(sample_weight, None, None, labels)
-        self._is_flat = np.asarray(y).ndim == 1
-        return self._learn(with_labels(graphs, labels))
+        fitted = {"_reads": reads, "_is_flat": is_flat, "label_names_": list(names)}
+        return self._learn(with_labels(graphs, labels), fitted)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Values, [n] or [n, T] as y was. return_std: beside them what their error is like."""
@@ -63,17 +64,20 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         return table[:, 0] if self._is_flat else table
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R², the mean over columns; gaps are left out."""
+        """R², the mean over columns; gaps, and columns without any label, are left out."""
         said = self.predict(X)
         said = said.reshape(len(said), -1)
-        truth = numbers(columns_of(y, len(said))[0])
+        truth = numbers(columns_of(y, len(said)).table)
         if truth.shape != said.shape:
-            raise DataError(f"y has {truth.shape[1]} columns, the model {said.shape[1]} labels")
-        weight = np.ones(len(said)) if sample_weight is None else np.asarray(sample_weight)
+            raise DataError(f"y has {truth.shape[1]} columns, the model {said.shape[1]} label(s)")
+        weight = sample_weights(sample_weight, len(said))
+        weight = np.ones(len(said)) if weight is None else weight
         each = []
-        for t in range(truth.shape[1]):
-            there = ~np.isnan(truth[:, t])
-            each.append(r2_score(truth[there, t], said[there, t], sample_weight=weight[there]))
+        for t, there in enumerate((~np.isnan(truth) & (weight > 0)[:, None]).T):
+            if there.any():
+                each.append(r2_score(truth[there, t], said[there, t], sample_weight=weight[there]))
+        if not each:
+            raise DataError("all labels with a weight are missing: there is nothing to score")
         return float(np.mean(each))
 
     def _kept(self) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""How much each graph counts, by itself and by its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gmpool.errors import DataError, UserError
+from gmpool.estimators.columns import array_of, plain
+
+Floats = NDArray[np.float64]
+
+
+def sample_weights(given: Any, graphs: int) -> Floats | None:
+    """[n], the largest 1; None where nothing is given. Only their proportions mean something."""
+    if given is None:
+        return None
+    what = "sample_weight must hold numbers of 0 or more that are not all zero"
+    table = array_of(given, "sample_weight")
+    if table.shape != (graphs,):
+        raise DataError(f"sample_weight has shape {table.shape} for {graphs} graphs in X")
+    if table.dtype.kind not in "biufO":
+        raise DataError(f"{what}; row 0 is {plain(table[0])!r}")
+    try:
+        found = table.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what}: {error}") from error
+    bad = ~(np.isfinite(found) & (found >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(f"{what}; row {row} is {plain(table[row])!r}")
+    if not found.any():
+        raise DataError(what)
+    return found / found.max()
+
+
+def weights(
+    sample_weight: Any, class_weight: Any, classes: Any, fields: Mapping[str, Any]
+) -> torch.Tensor | None:
+    """How much each graph counts. [n] class_weight: a dict from class to weight; fields: labels as
+    PackedGraphs have them."""
+    found = sample_weights(sample_weight, len(fields["y"]))
+    if isinstance(class_weight, Mapping):
+        found = _by_class(class_weight, classes, fields["y"]) * (1.0 if found is None else found)
+        if not found.any():
+            raise UserError(f"class_weight={dict(class_weight)} leaves no graph any weight")
+        found /= found.max()
+    if found is None:
+        return None
+    if classes is not None and not isinstance(classes, list):
+        number = fields["y"].flatten().long().numpy()
+        if len(np.unique(number[found > 0])) < 2:
+            raise DataError("all weight is on one class: there is nothing to tell apart")
+    return torch.from_numpy(found.astype(np.float32))
+
+
+def _by_class(given: Mapping[Any, Any], classes: Any, y: torch.Tensor) -> Floats:
+    """[n]"""
+    if isinstance(classes, list):
+        raise UserError(
+            "class_weight by class is for one label; for several take class_weight='balanced' or "
+            "sample_weight"
+        )
+    known = classes.tolist()
+    for key, value in given.items():
+        if key not in known:
+            raise UserError(f"class_weight names {key!r}, which is no class of y ({known})")
+        try:
+            fits = 0 <= float(value) < np.inf
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise UserError(f"class_weight of {key!r} is a number of 0 or more, got {value!r}")
+    of_class = np.array([float(given.get(each, 1.0)) for each in known])
+    return np.asarray(of_class[y.flatten().long().numpy()])
