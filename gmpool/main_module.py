@@ -6,6 +6,7 @@ script itself has added to the package, or has made for the work.
 """
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -17,6 +18,7 @@ GUARD = (
     "a script whose own classes are used in workers does its work below "
     '`if __name__ == "__main__":`'
 )
+_turn = threading.RLock()
 
 
 def needs_main(work: bytes) -> bool:
@@ -26,11 +28,13 @@ def needs_main(work: bytes) -> bool:
 
 @contextmanager
 def main_left_out(work: bytes) -> Iterator[None]:
-    """While workers are started: they do not run the main module, unless their work needs it."""
-    real = sys.modules[MAIN]
-    if not needs_main(work):
-        sys.modules[MAIN] = ModuleType(MAIN)
-    try:
-        yield
-    finally:
-        sys.modules[MAIN] = real
+    """While workers are started: they do not run the main module, unless their work needs it.
+    Threads take turns, or one would take the empty module of another for the real one."""
+    with _turn:
+        real = sys.modules[MAIN]
+        if not needs_main(work):
+            sys.modules[MAIN] = ModuleType(MAIN)
+        try:
+            yield
+        finally:
+            sys.modules[MAIN] = real
