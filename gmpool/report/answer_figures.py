@@ -67,22 +67,21 @@ def answer_curves(runs: Sequence[Outputs]) -> list[Curves]:
 
 def roc(curves: Sequence[Curves]) -> bytes:
     """A PNG with all columns in one panel; where there are several runs, a panel for each."""
-    return _panels(curves, _roc, "lower right")
+    return _panels(curves, _roc)
 
 
 def precision_recall(curves: Sequence[Curves]) -> bytes:
     """The same of precision and recall."""
-    return _panels(curves, _precision_recall, "lower left")
+    return _panels(curves, _precision_recall)
 
 
-def _panels(
-    curves: Sequence[Curves], draw: Callable[[Axes, Curves, str, bool], None], place: str
-) -> bytes:
+def _panels(curves: Sequence[Curves], draw: Callable[[Axes, Curves, str, bool], None]) -> bytes:
     several = max(len(one.points) for one in curves) > 1
     groups = [[one] for one in curves] if several else [list(curves)]
     across = min(len(groups), 3)
     down = math.ceil(len(groups) / across)
-    figure = new_figure(4.8 * across, 4.8 * down)
+    beneath = 0.2 * len(curves) if len(groups) < len(curves) else 0.0
+    figure = new_figure(4.8 * across, 4.8 * down + beneath)
     panels = list(figure.subplots(down, across, squeeze=False).flat)
     colours = iter(SAFE_COLOURS)
     for axes, group in zip(panels, groups, strict=False):
@@ -90,7 +89,8 @@ def _panels(
             draw(axes, one, colour, len(group) == 1)
         axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
         if len(group) > 1:
-            axes.legend(loc=place, framealpha=0.85, edgecolor="none", fontsize=8)
+            # Beneath: of rare answers curves are low, of others high, and no corner is free.
+            figure.legend(loc="outside lower center", frameon=False, fontsize=8)
         plain_axes(axes)
     for axes in panels[len(groups) :]:
         axes.set_visible(False)

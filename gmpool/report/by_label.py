@@ -233,7 +233,9 @@ def _range(count: tuple[int, int]) -> str:
 
 
 def _notes(every: Sequence[LabelScore], metrics: Sequence[str]) -> list[str]:
-    said = ["test: mean ± deviation over seeds, folds averaged first"]
+    said = []
+    if any(score.test.std is not None for score in every):
+        said.append("mean ± deviation over seeds, folds averaged first")
     if "rmse" in metrics:
         said.append("rmse, mae: in units of the label; r2 has none, and 1 is the best")
     if "f1" in metrics:

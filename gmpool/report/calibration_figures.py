@@ -49,7 +49,7 @@ def _diagram(axes: Axes, column: Probable) -> None:
     found = reliability(column.calibrated, column.came_true)
     said = f"calibration error {100 * found.error:.1f} %"
     axes.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1)
-    if column.raw is not None:
+    if column.was_calibrated and column.raw is not None:
         raw = reliability(column.raw, column.came_true)
         said += f", {100 * raw.error:.1f} % before calibration"
         axes.plot(raw.said, raw.true, ":", color=SAFE_COLOURS[1], linewidth=1.4, marker="s",
@@ -62,8 +62,8 @@ def _diagram(axes: Axes, column: Probable) -> None:
     axes.set_xlabel("probability that was said", fontsize=9)
     axes.set_ylabel("share that came true", fontsize=9)
     axes.set_title(f"{label_text(column.name, 40)}\n{said}", fontsize=9)
-    if column.raw is not None:
-        axes.legend(loc="upper left", framealpha=0.85, edgecolor="none", fontsize=8)
+    if column.was_calibrated:
+        axes.legend(loc="best", framealpha=0.85, edgecolor="none", fontsize=8)
     plain_axes(axes)
 
 
@@ -122,6 +122,6 @@ def intervals_picture(found: Sequence[Inside], what: str) -> bytes:
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     axes.set_xlabel("share that was promised", fontsize=9)
     axes.set_ylabel("share of the test graphs inside", fontsize=9)
-    axes.legend(loc="upper left", framealpha=0.85, edgecolor="none", fontsize=8)
+    axes.legend(loc="best", framealpha=0.85, edgecolor="none", fontsize=8)
     plain_axes(axes)
     return png(figure)

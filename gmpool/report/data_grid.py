@@ -2,16 +2,16 @@
 
 import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gmpool.record import Row
 from gmpool.report.grid import Column, Grid, Square
 from gmpool.report.number_text import NONE, measured
-from gmpool.report.recorded_data import PARTS, Data, recorded_data
+from gmpool.report.recorded_data import PARTS, Data, Part, recorded_data
 
-MOST_CLASSES = 6
-"""That are named in a square."""
+Key = tuple[str, str, str, str]
+"""Set, data, split, and what the labels are."""
 
 
 def data_grids(lines: Iterable[tuple[str, Sequence[Row]]]) -> list[Grid]:
@@ -19,46 +19,53 @@ def data_grids(lines: Iterable[tuple[str, Sequence[Row]]]) -> list[Grid]:
 
     lines: the name of a set, and rows on it.
     """
-    found: dict[tuple[str, str, str], dict[str, Data]] = {}
+    found: dict[Key, dict[str, Data]] = {}
+    divided: set[Key] = set()
     for dataset, rows in lines:
         for row in rows:
             if (said := recorded_data(row)) is not None:
-                split = json.dumps(row.more.get("split"), sort_keys=True)
-                of = found.setdefault((dataset, row.data_digest, split), {})
-                of.setdefault(row.split_digest, said)
+                split, labels = (
+                    json.dumps(each, sort_keys=True)
+                    for each in (row.more.get("split"), [said.task, said.labels, said.classes])
+                )
+                key = dataset, row.data_digest, split, labels
+                found.setdefault(key, {}).setdefault(row.split_digest, said)
+                if row.model.get("members_by") == "folds" and row.model.get("members", 1) != 1:
+                    divided.add(key)
     names = [dataset for dataset, *_ in found]
     made = []
-    for (dataset, _, split), of in found.items():
-        title = f"Data: {dataset}"
-        if names.count(dataset) > 1:
-            kind = (json.loads(split) or {}).get("kind", "as it came")
-            title += f", split: {kind}"
-        made.append(_grid(title, list(of.values())))
+    for key, of in found.items():
+        title = f"Data: {key[0]}"
+        if names.count(key[0]) > 1:
+            split = json.loads(key[2])
+            kind = split.get("kind") if isinstance(split, Mapping) else None
+            title += f", split: {kind or 'as it came'}"
+        made.append(_grid(title, list(of.values()), divided=key in divided))
     return made
 
 
-def _grid(title: str, folds: Sequence[Data]) -> Grid:
+def _grid(title: str, folds: Sequence[Data], *, divided: bool) -> Grid:
+    """divided: whether members divide what is not for the test in their own ways."""
     first = folds[0]
     notes = list(first.understood)
+    if first.task == "regression":
+        notes.append("of numbers: mean ± deviation (least to most)")
     if len(folds) > 1:
         notes.append(f"from the smallest to the largest of {len(folds)} folds")
+    if divided:
+        notes.append("train and valid are divided anew by the members, each validated on its own")
     if first.label_count > len(first.labels):
         notes.append(f"the first {len(first.labels)} of {first.label_count} label columns")
+    parts = [_lines([data.parts[part] for data in folds], first) for part in PARTS]
+    # Gaps, and more classes than are named, are shown where there are some.
+    shown = [at for at in range(len(parts[0])) if any(part[at][1] for part in parts)]
     return Grid(
         title=title,
         columns=[
-            Column("part", [Square(part) for part in PARTS], left=True),
-            Column("graphs", [Square(_range([d.parts[p].graphs for d in folds])) for p in PARTS]),
+            Column("", [Square(parts[0][at][0]) for at in shown], left=True),
             *(
-                Column(
-                    name,
-                    [Square(_words(first, [d.parts[p].labels[at] for d in folds])) for p in PARTS],
-                    {"binary": "yes, no", "regression": "mean ± deviation, range"}.get(
-                        first.task, "graphs of each class"
-                    ),
-                    left=True,
-                )
-                for at, name in enumerate(first.labels or ["label"])
+                Column(name, [Square(part[at][1] or NONE) for at in shown])
+                for name, part in zip(PARTS, parts, strict=True)
             ),
         ],
         notes=notes,
@@ -89,34 +96,62 @@ def data_json(data: Data) -> dict[str, Any]:
     }
 
 
-def _words(data: Data, folds: Sequence[Sequence[Any]]) -> str:
-    """Of one label column in one part."""
-    if data.task == "regression":
-        return _numbers([fold for fold in folds if len(fold) > 1])
-    *counts, gaps = zip(*folds, strict=True)
-    if data.task == "binary":
-        yes, no = counts
-        shares = [100 * y / (y + n) for y, n in zip(yes, no, strict=True) if y + n]
-        said = f"{_range(yes)} yes, {_range(no)} no"
-        said += f" ({_range([round(share) for share in shares])} % yes)" if shares else ""
-    else:
-        named = zip(data.classes[:MOST_CLASSES], counts, strict=False)
-        said = ", ".join(f"{_range(each)} {name}" for name, each in named)
-        more = len(data.classes) - MOST_CLASSES
-        said += f", {more} more classes" if more > 0 else ""
+def _lines(parts: Sequence[Part], data: Data) -> list[tuple[str, str]]:
+    """The name of each line of the grid, and what is in one part of each fold: "" where none has
+    any."""
+    graphs = [part.graphs for part in parts]
+    labels = data.labels or ["label"]
+    if data.task == "multiclass":
+        *counts, gaps = zip(*(part.labels[0] for part in parts), strict=True)
+        other = [n - sum(part.labels[0]) for n, part in zip(graphs, parts, strict=True)]
+        label = ", ".join(labels)
+        return [
+            ("graphs", _range(graphs)),
+            *(
+                (f"{label} = {name}", _of(of, graphs))
+                for name, of in zip(data.classes, counts, strict=True)
+            ),
+            ("other classes", _range(other) if any(other) else ""),
+            ("gaps", _range(gaps) if any(gaps) else ""),
+        ]
+    words = _answers if data.task == "binary" else _numbers
+    columns = zip(*(part.labels for part in parts), strict=True)
+    named = zip(labels, columns, strict=True)
+    return [("graphs", _range(graphs)), *((name, words(of, graphs)) for name, of in named)]
+
+
+def _answers(folds: Sequence[Sequence[int]], graphs: Sequence[int]) -> str:
+    yes, no, gaps = zip(*folds, strict=True)
+    known = [y + n for y, n in zip(yes, no, strict=True)]
+    said = f"{_range(yes)} yes, {_range(no)} no"
+    said += f" ({_share(yes, known)} yes)" if any(known) else ""
     return said + (f", {_range(gaps)} gaps" if any(gaps) else "")
 
 
-def _numbers(folds: Sequence[Sequence[float]]) -> str:
-    if not folds:
-        return NONE
-    mean, deviation = (statistics.fmean(fold[at] for fold in folds) for at in (1, 2))
-    low, high = min(fold[3] for fold in folds), max(fold[4] for fold in folds)
-    said = f"{measured(mean, deviation)} ({measured(low, None)} to {measured(high, None)})"
-    counts = [int(fold[0]) for fold in folds]
-    return f"{_range(counts)} numbers: {said}"
+def _numbers(folds: Sequence[Sequence[float]], graphs: Sequence[int]) -> str:
+    there = [fold for fold in folds if len(fold) > 1]
+    gaps = [n - int(fold[0]) for n, fold in zip(graphs, folds, strict=True)]
+    said = f"{_range(gaps)} gaps" if any(gaps) else ""
+    if not there:
+        return said
+    mean, deviation = (statistics.fmean(fold[at] for fold in there) for at in (1, 2))
+    low, high = min(fold[3] for fold in there), max(fold[4] for fold in there)
+    numbers = f"{measured(mean, deviation)} ({measured(low, None)} to {measured(high, None)})"
+    return f"{numbers}, {said}" if said else numbers
 
 
-def _range(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
+def _of(counts: Sequence[int], graphs: Sequence[int]) -> str:
+    share = f" ({_share(counts, graphs)})" if any(graphs) else ""
+    return _range(counts) + share
+
+
+def _share(counts: Sequence[int], of: Sequence[int]) -> str:
+    """A few of very many are more than none."""
+    shares = [100 * count / all_ for count, all_ in zip(counts, of, strict=True) if all_]
+    low, high = (f"{s:.0f}" if s >= 10 else f"{s:.2g}" for s in (min(shares), max(shares)))
+    return f"{low} %" if low == high else f"{low} – {high} %"
+
+
+def _range(counts: Sequence[float]) -> str:
+    low, high = int(min(counts)), int(max(counts))
     return f"{low:,}" if low == high else f"{low:,} – {high:,}"

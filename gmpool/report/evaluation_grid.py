@@ -52,6 +52,7 @@ def evaluation_grid(found: Sequence[LabelScores], about: Evaluation) -> Grid:
             *(Column(HEADINGS[name], [_square(label, name) for label in found]) for name in names),
         ],
         notes=_notes(found, about, names),
+        small_is="95 % interval",
         records=[record for label in found for record in _records(label)],
         whole={
             "rows": about.rows,
@@ -95,10 +96,13 @@ def _notes(found: Sequence[LabelScores], about: Evaluation, names: Sequence[str]
     if "rmse" in names:
         said.append("rmse, mae: in units of the label; r2 has none, and 1 is the best")
     if "calibration_error" in names:
-        said.append("calibration error: mean distance of probabilities from shares that came true")
+        said.append(
+            "calibration error: mean distance of probabilities from shares that came true, without "
+            "an interval: it is larger in draws of the rows than in the rows"
+        )
     if about.coverage is not None:
         said.append(
-            f"inside: labels that lie in their interval or set, of which {about.coverage:.0%} are "
+            f"inside: labels in their interval or set, of which {100 * about.coverage:g} % are "
             "promised; size: mean width of intervals, or labels in a set"
         )
     without = [f"{label.name} {label.missing:,}" for label in found if label.missing]

@@ -9,6 +9,7 @@ from itertools import cycle
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from gmpool.plain_text import one_line, shortened
 from gmpool.record import Row
@@ -80,6 +81,7 @@ def learning_curves(lines: Mapping[str, Sequence[Row]]) -> bytes:
                 _mark_best(axes, rows, name, colour)
         axes.set_title(title.format(metric=label_text(metric)), fontsize=10)
         axes.set_xlabel("epoch", fontsize=9)
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         plain_axes(axes)
         if drawn:
             axes.set_xlim(left=1)

@@ -94,7 +94,9 @@ def _fields(mistake: Mistake, count: int, seeds: int, several: bool) -> dict[str
     if mistake.error is not None:
         found["error"] = ("+" if mistake.error > 0 else "") + measured(mistake.error, None)
     if mistake.probability is not None:
-        found["probability"] = f"{100 * mistake.probability:.1f} %"
+        # What is nearly sure is not sure.
+        percent = f"{100 * mistake.probability:.1f}"
+        found["probability"] = "> 99.9 %" if percent == "100.0" else f"{percent} %"
     if mistake.deviation is not None:
         in_percent = mistake.error is None
         found["deviation"] = (
@@ -135,7 +137,9 @@ def _notes(
             "each graph as in the run where it is worst; seeds: of how many it is among the worst"
         )
     if any(mistake.deviation is not None for mistake, _ in shown):
-        what = "what the ensemble expected of its error" if numbers else "between the members"
+        what = "what the ensemble expected of its error"
+        if not numbers:
+            what = "of the probabilities of the members"
         said.append(f"deviation: {what}")
     if of > labels:
         said.append(f"the first {labels} of {of} label columns")

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from gmpool.record import Row
 from gmpool.report.grid import Column, Grid, Square
 from gmpool.report.metrics import METRICS, with_unit
-from gmpool.report.number_text import pair
+from gmpool.report.number_text import pair, scored
+from gmpool.report.recorded_data import is_own
 from gmpool.report.score import Score
 
 Line = tuple[str, str, Sequence[Row]]
@@ -88,7 +89,7 @@ def nested_grid(lines: Iterable[Line]) -> Grid | None:
             Column("metric", [Square(with_unit(one.rows[0].metric)) for one in found], left=True),
             Column(
                 "test",
-                [Square(pair(s.mean, s.std), marks="f" * s.over_folds) for s in scores],
+                [_square(*each) for each in zip(found, scores, strict=True)],
             ),
             Column("outer folds", [Square(f"{len(one.rows)}") for one in found]),
         ],
@@ -102,6 +103,13 @@ def nested_grid(lines: Iterable[Line]) -> Grid | None:
             for one, score in zip(found, scores, strict=True)
         ],
     )  # fmt: skip
+
+
+def _square(found: Chosen, score: Score) -> Square:
+    first = found.rows[0]
+    own = is_own(first)
+    text = scored(first.metric, score.mean, score.std) if own else pair(score.mean, score.std)
+    return Square(text, marks="f" * score.over_folds)
 
 
 def _counted(by_line: Counter[str]) -> str:

@@ -23,6 +23,11 @@ def measured(mean: float | None, std: float | None) -> str:
     return f"{mean:.{digits}f}" if std is None else f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
+def scored(metric: str, mean: float | None, std: float | None) -> str:
+    """A score on users' own data: an error is in the unit of the label."""
+    return (measured if metric in ("rmse", "mae") else pair)(mean, std)
+
+
 def duration(seconds: float) -> str:
     """12.3 s, 4 min 05 s, 2 h 07 min."""
     if round(seconds, 1) < 60:

@@ -15,12 +15,10 @@ Line = tuple[str, str, Sequence[Row]]
 """Set, what the line is called, and its rows."""
 
 
-def own_grids(lines: Sequence[Line]) -> list[Grid]:
-    return [
-        *sureness_grids(lines),
-        *data_grids((dataset, rows) for dataset, _, rows in lines),
-        *mistake_grids(lines),
-    ]
+def own_grids(lines: Sequence[Line]) -> tuple[list[Grid], list[Grid]]:
+    """(what stands above the scores by label, what stands below)"""
+    data = data_grids((dataset, rows) for dataset, _, rows in lines)
+    return data, [*sureness_grids(lines), *mistake_grids(lines)]
 
 
 def own_json(rows: Sequence[Row]) -> dict[str, Any]:

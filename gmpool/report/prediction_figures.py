@@ -82,7 +82,8 @@ def _pictures(file: str, title: str, rows: Sequence[Row]) -> list[Picture]:
     if columns := probable(runs):
         note = (
             f"Of {whose}, in bins of equal count: on the dashed line probabilities come true as "
-            "often as they say; bars: 95 % intervals. They are calibrated on the validation part."
+            "often as they say; bars: 95 % intervals. Probabilities are calibrated on the "
+            "validation part."
         )
         note += _first_columns(MOST_PANELS, [column.name for column in columns])
         add("calibration", "Calibration", partial(reliability_diagrams, columns), note)

@@ -20,6 +20,11 @@ class Probable(NamedTuple):
     came_true: Array
     """bool [n]"""
 
+    @property
+    def was_calibrated(self) -> bool:
+        """Whether it is known that calibration changed something."""
+        return self.raw is not None and bool((self.raw != self.calibrated).any())
+
 
 def probable(runs: Sequence[Outputs]) -> list[Probable]:
     """None of numbers, and of runs that do not say."""
@@ -46,7 +51,7 @@ def probable(runs: Sequence[Outputs]) -> list[Probable]:
         return []
     likely = np.concatenate([run.sure for run in sure if run.sure is not None])
     right = np.concatenate([run.truth[:, 0] == run.made[:, 0] for run in sure])
-    return [Probable(f"{label}, the class that is predicted", likely, None, right)]
+    return [Probable(f"predicted class of {label}", likely, None, right)]
 
 
 def _answers(name: str, runs: Sequence[tuple[Array, Array, Array]]) -> Probable | None:
@@ -59,8 +64,7 @@ def _answers(name: str, runs: Sequence[tuple[Array, Array, Array]]) -> Probable 
     if not sum(len(truth) for *_, truth in parts):
         return None
     calibrated, raw, true = (np.concatenate(each) for each in zip(*parts, strict=True))
-    same = bool((calibrated == raw).all())
-    return Probable(name, calibrated, None if same else raw, true)
+    return Probable(name, calibrated, raw, true)
 
 
 def _sigmoid(odds: Array) -> Array:

@@ -1,14 +1,16 @@
 """The worst mistakes of a run in its test part, as rows of users' own data keep them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gmpool.record import Row
-from gmpool.report.row_checks import changed, is_list
+from gmpool.report.row_checks import changed, is_count, is_list, is_number
 
 MOST = 100
 """Of one row."""
+LONGEST = 1000
+"""Characters of a SMILES."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,20 @@ class Mistake:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-_KINDS: dict[str, tuple[type, ...]] = {
-    "label": (str,), "graph": (int,), "truth": (str, int, float), "said": (str, int, float),
-    "line": (int,), "smiles": (str,), "probability": (int, float), "deviation": (int, float),
-}  # fmt: skip
+def _is_value(value: Any) -> bool:
+    return isinstance(value, str) or is_number(value)
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "label": lambda v: isinstance(v, str),
+    "graph": is_count,
+    "truth": _is_value,
+    "said": _is_value,
+    "line": is_count,
+    "smiles": lambda v: isinstance(v, str) and len(v) <= LONGEST,
+    "probability": lambda v: is_number(v, 0, 1),
+    "deviation": lambda v: is_number(v, 0),
+}
 _NEEDED = {"label", "graph", "truth", "said"}
 
 
@@ -67,10 +79,7 @@ def recorded_mistakes(row: Row) -> list[Mistake] | None:
 def _is_sound(found: Mapping[str, Any]) -> bool:
     return (
         found.keys() >= _NEEDED
-        and found.keys() <= _KINDS.keys()
-        and all(
-            isinstance(value, _KINDS[name]) and not isinstance(value, bool)
-            for name, value in found.items()
-        )
+        and found.keys() <= _FITS.keys()
+        and all(_FITS[name](value) for name, value in found.items())
         and isinstance(found["truth"], str) == isinstance(found["said"], str)
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gmpool.record import Row
-from gmpool.report.row_checks import changed, is_list
+from gmpool.report.row_checks import LARGEST, changed, is_count, is_list, is_number
 
 MOST = 20
 """Coverages."""
@@ -41,17 +41,25 @@ def recorded_sureness(row: Row) -> Held | None:
 
 
 def _is_sound(found: Any) -> bool:
-    if not isinstance(found, Mapping) or type(found.get("held_out")) is not int:
+    if not isinstance(found, Mapping) or not is_count(found.get("held_out")):
         return False
     promised: Any = found.get("promised")
     if not is_list(promised, float) or len(promised) > MOST:
         return False
-    if not all(0 < coverage < 1 for coverage in promised):
+    if not all(0 < coverage < 1 for coverage in promised) or len({*promised}) < len(promised):
         return False
-    lists: list[Any] = [found.get(name) for name in ("share", "width")]
-    return all(
-        is_list(each, list)
-        and len(each) == len(lists[0])
-        and all(is_list(of, float, int, type(None)) and len(of) == len(promised) for of in each)
-        for each in lists
+    shares: Any = found.get("share")
+    widths: Any = found.get("width")
+    return (
+        _are_lists(shares, len(promised), most=1.0)
+        and _are_lists(widths, len(promised), most=LARGEST)
+        and len(shares) == len(widths)
+    )
+
+
+def _are_lists(found: Any, count: int, most: float) -> bool:
+    """Of so many numbers from 0, or null, for each label column."""
+    return is_list(found, list) and all(
+        len(of) == count and all(value is None or is_number(value, 0, most) for value in of)
+        for of in found
     )

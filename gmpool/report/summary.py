@@ -13,7 +13,7 @@ from gmpool.report.by_label import LabelScore, label_grid, scores_by_label
 from gmpool.report.figures import learning_curves
 from gmpool.report.grid import Column, Grid, Picture, Square
 from gmpool.report.metrics import NRMSE, with_unit
-from gmpool.report.number_text import NONE, duration, pair
+from gmpool.report.number_text import NONE, duration, pair, scored
 from gmpool.report.own_grids import own_json
 from gmpool.report.paper import published
 from gmpool.report.provenance import facts, provenance_note
@@ -163,6 +163,7 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
     rows = [row for s in summaries for row in s.rows]
     if any(row.metric == "nrmse" for row in rows):
         notes.append(NRMSE)
+    notes += _label_means(summaries)
     notes += filter(None, [provenance_note(rows)])
     return Grid(
         title="",
@@ -185,12 +186,25 @@ def summary_grid(summaries: Sequence[Summary]) -> Grid:
                 f"curves-{dataset}",
                 f"Learning curves on {dataset}",
                 partial(_curves, [s for s in summaries if s.dataset == dataset]),
-                "Thin: each run. Bold: their mean, while at least half of the runs go on. "
-                "Ring: the epoch whose weights were kept.",
+                _curve_note([row for row in rows if row.dataset == dataset]),
             )
             for dataset in dict.fromkeys(s.dataset for s in summaries)
         ],
     )
+
+
+def _label_means(summaries: Sequence[Summary]) -> list[str]:
+    """What one score is for several label columns of users' own data; of nrmse NRMSE says it."""
+    counts = {
+        s.dataset: len({score.column for score in s.by_label})
+        for s in summaries
+        if s.is_own and s.rows[0].metric != "nrmse"
+    }
+    return [
+        f"test, valid on {dataset}: the mean over its {count} label columns"
+        for dataset, count in counts.items()
+        if count > 1
+    ]
 
 
 def by_label_grids(summaries: Sequence[Summary]) -> list[Grid]:
@@ -198,6 +212,16 @@ def by_label_grids(summaries: Sequence[Summary]) -> list[Grid]:
     lines = [(s.dataset, s.method, s.label, s.by_label) for s in summaries if s.by_label]
     # In JSON they stand in their lines.
     return [replace(label_grid(lines), whole=[])] if lines else []
+
+
+def _curve_note(rows: Sequence[Row]) -> str:
+    said = (
+        "Thin: each run. Bold: their mean, while at least half of the runs go on. "
+        "Ring: the epoch whose weights were kept."
+    )
+    if any(row.model.get("members", 1) != 1 for row in rows):
+        said += " Of a run with members, the mean over these, with the ring at their mean epoch."
+    return said
 
 
 def _curves(summaries: Sequence[Summary]) -> bytes:
@@ -211,12 +235,13 @@ def _texts(summary: Summary) -> dict[str, str]:
     """By heading."""
     found, score = summary.record(), summary.score
     paper, difference = score.paper, score.difference
+    written = partial(scored, found["metric"]) if summary.is_own else pair
     return {
         "dataset": summary.dataset,
         "method": summary.label,
         "metric": with_unit(found["metric"]),
-        "test": pair(score.mean, score.std) + " ᶠ" * score.over_folds,
-        "valid": pair(summary.valid, None),
+        "test": written(score.mean, score.std) + " ᶠ" * score.over_folds,
+        "valid": written(summary.valid, None),
         "paper": pair(paper.mean, paper.std) if paper else NONE,
         "difference": NONE if difference is None else f"{difference:+.2f}",
         "seeds × folds": f"{found['seeds']} × {found['folds']}",

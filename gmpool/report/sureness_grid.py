@@ -10,10 +10,12 @@ from scipy import stats
 from gmpool.record import Row
 from gmpool.report.calibration_error import calibration_error
 from gmpool.report.grid import Column, Grid, Square
-from gmpool.report.number_text import NONE, measured, pair
+from gmpool.report.metrics import METRICS
+from gmpool.report.number_text import NONE, measured, scored
 from gmpool.report.probabilities import probable
 from gmpool.report.recorded_outputs import Outputs, recorded_outputs
 from gmpool.report.recorded_sureness import recorded_sureness
+from gmpool.report.row_checks import is_number
 
 Found = dict[str, float | None]
 Line = tuple[str, str, Sequence[Row]]
@@ -23,7 +25,7 @@ _HEADINGS = {
     "raw_error": ("calibration error", "before calibration"),
     "error": ("calibration error", "as predicted"),
     "deviation": ("deviation", "mean"),
-    "rank": ("deviation and error", "rank correlation"),
+    "rank": ("deviation", "rank with error"),
 }
 
 
@@ -105,13 +107,8 @@ def sureness_grids(lines: Sequence[Line]) -> list[Grid]:
     ]
     if not shown:
         return []
-    keys = dict.fromkeys(key for *_, each, _ in shown for key in each)
-    order = [*_HEADINGS, *sorted(key for key in keys if key not in _HEADINGS)]
-    order = [key for key in order if key in keys]
-    promised = [key.split()[1] for key in order if key.startswith("width")]
-    # Of widths one says enough: that of 90 %, or of the most that is promised.
-    one = "0.9" if "0.9" in promised else max(promised, default="")
-    order = [key for key in order if not key.startswith("width") or key == f"width {one}"]
+    order = _order([each for *_, each, _ in shown])
+    numbers = any(number for *_, number in shown)
     return [
         Grid(
             title="How sure it is",
@@ -121,18 +118,31 @@ def sureness_grids(lines: Sequence[Line]) -> list[Grid]:
                 Column("label", [Square(each[2]) for each in shown], left=True),
                 *(
                     Column(
-                        _heading(key)[0],
+                        _heading(key, numbers)[0],
                         [Square(_text(key, each, number)) for *_, each, number in shown],
-                        _heading(key)[1],
+                        _heading(key, numbers)[1],
                     )
                     for key in order
                 ),
             ],
-            notes=[*_notes(order, any(number for *_, number in shown)), *_members(lines)],
+            notes=[*_notes(order, numbers), *_members(lines)],
             whole=[],
-            essential="deviation" in keys,
+            essential="deviation" in order,
         )
     ]
+
+
+def _order(found: Sequence[Found]) -> list[str]:
+    """What is shown: without errors before calibration where nothing was calibrated."""
+    keys = dict.fromkeys(key for each in found for key in each)
+    if all(each.get("raw_error") in (None, each.get("error")) for each in found):
+        keys.pop("raw_error", None)
+    order = [*_HEADINGS, *sorted(key for key in keys if key not in _HEADINGS)]
+    order = [key for key in order if key in keys]
+    promised = [key.split()[1] for key in order if key.startswith("width")]
+    # Of widths one says enough: that of 90 %, or of the most that is promised.
+    one = "0.9" if "0.9" in promised else max(promised, key=float, default="")
+    return [key for key in order if not key.startswith("width") or key == f"width {one}"]
 
 
 def _is_number(rows: Sequence[Row]) -> bool:
@@ -140,11 +150,12 @@ def _is_number(rows: Sequence[Row]) -> bool:
     return next((each.task == "regression" for each in found if each is not None), False)
 
 
-def _heading(key: str) -> tuple[str, str]:
+def _heading(key: str, numbers: bool) -> tuple[str, str]:
     if key in _HEADINGS:
         return _HEADINGS[key]
     kind, promised = key.split()
-    return ("inside" if kind == "inside" else "width"), f"promised {100 * float(promised):g} %"
+    words = {"inside": "inside", "width": "width" if numbers else "answers"}
+    return words[kind], f"at {100 * float(promised):g} %"
 
 
 def _text(key: str, found: Mapping[str, float | None], number: bool) -> str:
@@ -166,13 +177,20 @@ def _notes(keys: Sequence[str], numbers: bool) -> list[str]:
             "average over bins of equal count"
         )
     if "deviation" in keys:
-        what = "what the ensemble expects of its error" if numbers else "between the members"
-        said.append(f"deviation: {what}")
+        what = "what the ensemble expects of its error"
+        if not numbers:
+            what = "of the probabilities of the members, on average"
+        rank = "; its rank correlation with the error" * ("rank" in keys)
+        said.append(f"deviation: {what}{rank}")
     if any(key.startswith("inside") for key in keys):
-        what, width = ("intervals", "their median width") if numbers else ("sets", "answers in one")
+        what, width = "sets", "answers: how many a set has, on average"
+        if numbers:
+            what, width = "intervals", "width: their median"
+        most = [key.split()[1] for key in keys if key.startswith("inside")][-1]
+        percent = f"{100 * float(most):g} %"
         said.append(
-            f"inside: how often {what} of predictions hold the truth in the test part, which were "
-            f"made from the validation part; width: {width}"
+            f"inside at {percent}: how often {what} that promise to hold the truth in {percent} do "
+            f"so in the test part; they rest on what was held out for validation; {width}"
         )
     return said
 
@@ -186,14 +204,17 @@ def _members(lines: Sequence[Line]) -> list[str]:
             member["test"]
             for row in with_members
             for member in row.more["members"]
-            if isinstance(member, Mapping) and isinstance(member.get("test"), float | int)
+            if isinstance(member, Mapping) and is_number(member.get("test"))
         ]
         together = [row.test for row in with_members if row.test is not None]
         if alone and together:
             first = with_members[0]
-            single = pair(statistics.fmean(alone), statistics.stdev(alone) if alone[1:] else None)
+            unit = f" {METRICS[first.metric].unit}".rstrip()
+            spread = statistics.stdev(alone) if alone[1:] else None
+            single = scored(first.metric, statistics.fmean(alone), spread)
+            all_ = scored(first.metric, statistics.fmean(together), None)
             said.append(
                 f"{name} on {dataset}: the {len(first.more['members'])} members have "
-                f"{first.metric} {pair(statistics.fmean(together), None)} together, {single} alone"
+                f"{first.metric} {all_}{unit} together, {single}{unit} alone"
             )
     return said

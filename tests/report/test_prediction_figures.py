@@ -91,8 +91,7 @@ def test_roc_curves_of_the_columns_of_one_run(figures: list[Figure]) -> None:
         assert "The first 6 of 8 label columns." in picture.note
         assert clear_edge(pixels(picture.draw() or b""))
     (axes,) = figures[0].axes
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = figures[0].legends
     said = [text.get_text() for text in legend.get_texts()]
     assert said[:2] == ["q0: AUC 75.00 %", "q2: AUC 50.00 %"]
     assert len(said) == 5
@@ -101,8 +100,7 @@ def test_roc_curves_of_the_columns_of_one_run(figures: list[Figure]) -> None:
     assert list(first.get_ydata()) == [0, 0.5, 0.5, 1, 1]
     assert len({line.get_color() for line in axes.lines}) == 6
     (axes,) = figures[1].axes
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = figures[1].legends
     said = [text.get_text() for text in legend.get_texts()]
     # Yes at the first and at the third threshold: 1/1 and 2/3.
     assert said[0] == "q0: average precision 83.33 %"

@@ -1,8 +1,10 @@
 """Grids as one HTML page with their pictures inside."""
 
 import base64
+import struct
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -19,11 +21,25 @@ _TEMPLATES = Environment(
 )
 
 
+class Image(NamedTuple):
+    """In pixels, so that the page has room for it before it is drawn."""
+
+    data: str
+    width: int
+    height: int
+
+
+def _image(png: bytes) -> Image:
+    """Of a PNG, whose first part says how large it is."""
+    width, height = struct.unpack(">II", png[16:24].rjust(8, b"\0"))
+    return Image(base64.b64encode(png).decode(), width, height)
+
+
 @form("html", suffix=".html")
 def html(grids: Sequence[Grid], about: About) -> str:
     """Names, numbers and notes may hold any sign: the template escapes them all."""
     pictures = [
-        (picture, None if (png := picture.draw()) is None else base64.b64encode(png).decode())
+        (picture, None if (png := picture.draw()) is None else _image(png))
         for grid in grids
         for picture in grid.pictures
     ]

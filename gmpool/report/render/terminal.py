@@ -13,6 +13,8 @@ from gmpool.report.render import About, form
 
 WIDTH = 200
 """Of text in a file."""
+FEW = 3
+"""Tables that a grid may become of which a narrow terminal could show less."""
 
 
 @form("terminal", suffix=".txt")
@@ -40,15 +42,22 @@ def terminal(grids: Sequence[Grid], width: int) -> RenderableType:
 
 def _tables(grid: Grid, width: int) -> list[Table]:
     """All columns in one table; where they are too wide, a grid that has columns which are not
-    essential loses these, then it is an upright block per line; another is several tables."""
+    essential loses these, and of more than FEW tables it is an upright block per line; another is
+    as many tables as it takes."""
     essential = [column for column in grid.columns if column.essential]
     for columns in (grid.columns, essential):
         if _fits(columns, width):
             return [_table(columns)]
-    if len(essential) < len(grid.columns):
+    tables = _split(essential, width)
+    if len(essential) < len(grid.columns) and len(tables) > FEW:
         return [_upright(grid, squares) for squares in grid.lines]
-    labels = [column for column in grid.columns if column.left]
-    rest = [column for column in grid.columns if not column.left]
+    return tables
+
+
+def _split(columns: Sequence[Column], width: int) -> list[Table]:
+    """Several tables, each with all labels."""
+    labels = [column for column in columns if column.left]
+    rest = [column for column in columns if not column.left]
     made = []
     while rest:
         count = len(rest)
@@ -66,7 +75,11 @@ def _fits(columns: Sequence[Column], width: int) -> bool:
 def _upright(grid: Grid, squares: Sequence[Square]) -> Table:
     table = Table(show_header=False)
     for column, square in zip(grid.columns, squares, strict=True):
-        table.add_row(Text(column.heading), Text(square.text + _after(square)))
+        heading = " ".join(filter(None, [column.heading, column.small]))
+        text = Text(square.text + _after(square))
+        if square.small:
+            text.append(f"  {square.small}", style="dim")
+        table.add_row(Text(heading), text)
     return table
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from gmpool.data import PackedGraphs
-from gmpool.data.graph_rows import packed
+from gmpool.data.graph_rows import PART_ROWS, packed
 from gmpool.data.packed import unseen_categories
 from gmpool.errors import UserError
 from gmpool.tasks.answering import Answerer, Answers, Read
@@ -29,7 +29,7 @@ class GraphAnswerer(Answerer):
         if batch_size is not None and batch_size < 1:
             raise UserError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.columns, self.device = model.to(device), columns, device
-        self.batch_size = BATCH if batch_size is None else batch_size
+        self.batch_size = BATCH if batch_size is None else min(batch_size, PART_ROWS)
         self.read = partial(packed, descriptors=model.config.descriptors)
 
     @abstractmethod

@@ -9,11 +9,12 @@ The promise is on average over data like the held-out ones.
 from __future__ import annotations
 
 from math import ceil
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gmpool.errors import UserError
+from gmpool.errors import UserError, WrongType
 
 Array = NDArray[np.float64]
 
@@ -55,6 +56,8 @@ def in_sets(
 
 def require_enough(coverage: float, counts: NDArray[np.int64], names: list[str]) -> None:
     """Raises for a coverage that so many held-out labels of each name cannot promise."""
+    if not isinstance(coverage, Real):
+        raise WrongType(f"coverage is a number between 0 and 1, got {coverage!r}")
     if not 0 < coverage < 1:
         raise UserError(f"coverage must lie between 0 and 1, got {coverage:g}")
     for name, count in zip(names, counts.tolist(), strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gmpool.atomic_files import PathLike
+from gmpool.data import PackedGraphs
 from gmpool.errors import UserError, unknown
 from gmpool.report.bootstrap import DRAWS, Ids, bootstrap_intervals
 from gmpool.report.calibration_error import calibration_error
@@ -38,6 +39,7 @@ from gmpool.tasks.shape import DataShape
 
 COVERAGE = 0.9
 PART = "given"
+CALIBRATION = "calibration_error"
 SMALL, FEWEST_DRAWS = 5_000, 200
 """Of so many labels all draws are taken, of more fewer: there they differ less."""
 MOST_LABELS = 30
@@ -70,7 +72,8 @@ def evaluation(
             made, shape, names, kept, skip_bad_labels=skip_bad_labels, told=told
         )
     else:
-        known = _of_graphs(model, source, root, names, coverage, told, options)
+        graphs, y = labels_of_graphs(source, root, shape, names, skip_bad_labels=skip_bad_labels)
+        known = _of_graphs(model, graphs, y, coverage, told, options)
     found = [_label(shape, known, list(columns), names, name, coverage) for name in names]
     about = Evaluation(known.rows, known.bad, coverage, _draws(len(known.said), len(names)))
     return [evaluation_grid(found, about)]
@@ -78,14 +81,12 @@ def evaluation(
 
 def _of_graphs(
     model: GraphModel | Ensemble,
-    source: Any,
-    root: PathLike | None,
-    names: Sequence[str],
+    graphs: PackedGraphs,
+    y: Array,
     coverage: float | None,
     told: Told,
     options: Mapping[str, Any],
 ) -> Labelled:
-    graphs, y = labels_of_graphs(source, root, model.shape, names)
     made = predictions(model, graphs, coverage=coverage, **options)
     rows = []
     for part in made.parts:
@@ -138,18 +139,21 @@ class _Column:
         if not len(truth):
             return found
         if self.task == "binary":
-            found["calibration_error"] = 100 * calibration_error(1 / (1 + np.exp(-out)), truth)
+            found[CALIBRATION] = 100 * calibration_error(1 / (1 + np.exp(-out)), truth)
         elif self.task == "multiclass":
             right = out.argmax(1) == truth
-            found["calibration_error"] = 100 * calibration_error(out.max(1), right)
+            found[CALIBRATION] = 100 * calibration_error(out.max(1), right)
         if self.inside is not None and self.size is not None:
             found["inside"] = 100 * float(self.inside[ids].mean())
             found["size"] = float(self.size[ids].mean())
         return found
 
     def numbers(self, ids: Ids) -> dict[str, float | None]:
-        scores = self.scores(ids).items()
-        return {name: None if isinstance(value, str) else value for name, value in scores}
+        """Those that draws of the rows say something of: the calibration error is larger in most
+        draws than in the rows themselves."""
+        scores = self.scores(ids)
+        scores.pop(CALIBRATION, None)
+        return {name: None if isinstance(score, str) else score for name, score in scores.items()}
 
 
 def _label(

@@ -117,7 +117,12 @@ def _plain(text: str) -> str:
 
 
 def labels_of_graphs(
-    source: Any, root: PathLike | None, shape: DataShape, names: Sequence[str]
+    source: Any,
+    root: PathLike | None,
+    shape: DataShape,
+    names: Sequence[str],
+    *,
+    skip_bad_labels: bool = False,
 ) -> tuple[PackedGraphs, Array]:
     """(graphs of a set that is no table, their labels [G, T])"""
     graphs = source if isinstance(source, PackedGraphs) else None
@@ -127,9 +132,7 @@ def labels_of_graphs(
         raise DataError(f"{graphs.name} has no labels to compare with")
     y = graphs.y.double().cpu().numpy()
     if graphs.task == shape.task == "multiclass":
-        number = {name: i for i, name in enumerate(shape.class_names)}
-        each = np.array([number.get(name, np.nan) for name in graphs.class_names])
-        return graphs, np.where(y < 0, np.nan, each[y.astype(np.int64).clip(0)])[:, None]
+        return graphs, _as_the_models(graphs, y, shape, skip_bad_labels=skip_bad_labels)[:, None]
     there = graphs.task_names
     if graphs.task != shape.task or not set(names) <= set(there):
         raise DataError(
@@ -137,3 +140,20 @@ def labels_of_graphs(
             f"model predicts {shape.task} labels {', '.join(names)}"
         )
     return graphs, y[:, [there.index(name) for name in names]]
+
+
+def _as_the_models(
+    graphs: PackedGraphs, y: Array, shape: DataShape, *, skip_bad_labels: bool
+) -> Array:
+    """Classes as the model numbers them; NaN is missing. [G]"""
+    number = {name: i for i, name in enumerate(shape.class_names)}
+    each = np.array([number.get(name, np.nan) for name in graphs.class_names])
+    classes = np.where(y < 0, np.nan, each[y.astype(np.int64).clip(0)])
+    there = {graphs.class_names[int(i)] for i in np.unique(y[(y >= 0) & np.isnan(classes)])}
+    if there and not skip_bad_labels:
+        raise DataError(
+            f"{graphs.name} has graphs of the class {', '.join(sorted(there))}, which the model "
+            f"does not know ({', '.join(shape.class_names)}); take such labels for gaps with "
+            "--skip-bad-labels"
+        )
+    return classes

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gmpool.data import Dataset
+from gmpool.report.recorded_mistakes import LONGEST
 
 Array = NDArray[Any]
 EACH = 12
 """Of a label column."""
 MOST_LABELS = 4
-LONGEST = 1000
-"""Characters of a SMILES that is kept."""
 
 
 def mistakes(

@@ -182,18 +182,18 @@ class Classify(GraphTask):
         ]
         below = [label_grid(lines)] if lines else []
         nested = _nested((cell.dataset, cell.label, cell.rows) for cell in asked.cells)
-        own = own_grids([(cell.dataset, cell.label, cell.rows) for cell in asked.cells])
+        data, own = own_grids([(cell.dataset, cell.label, cell.rows) for cell in asked.cells])
         table = replace(table, pictures=[*table.pictures, *drawn])
-        return [table, *others, *below, *nested, *own]
+        return [table, *others, *data, *below, *nested, *own]
 
     def summary(self, rows: Sequence[Row]) -> list[Grid]:
         lines = summarise(rows)
         table = summary_grid(lines)
         drawn = prediction_pictures((s.dataset, s.label, s.rows) for s in lines)
         nested = _nested((s.dataset, s.label, s.rows) for s in lines)
-        own = own_grids([(s.dataset, s.label, s.rows) for s in lines])
+        data, own = own_grids([(s.dataset, s.label, s.rows) for s in lines])
         table = replace(table, pictures=[*table.pictures, *drawn])
-        return [table, *by_label_grids(lines), *nested, *own]
+        return [table, *data, *by_label_grids(lines), *nested, *own]
 
     def predict(self, model: Any, source: Any, root: Path | None, **options: Any) -> Predictions:
         return predictions(model, source, root, **options)

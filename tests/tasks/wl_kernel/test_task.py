@@ -46,9 +46,9 @@ def test_rows_are_those_of_any_method_and_are_not_made_again(
     monkeypatch.setattr(again, lambda *_, **__: pytest.fail("done again"))
     assert run_jobs([kernel()], store, Alone()) == [row]
     rows = [row, *run_jobs([job("mean", folds=1, seeds=1)], store, Alone())]
-    grid, by_label, *own = TASKS["classify"].summary(rows)
+    grid, data, by_label, *own = TASKS["classify"].summary(rows)
     titles = [each.title for each in own]
-    assert titles[:2] == ["How sure it is", "Data: shapes"]
+    assert (data.title, titles[0]) == ("Data: shapes", "How sure it is")
     assert "Worst mistakes: wl-svm on shapes" in titles
     assert "wl-svm" in json.dumps(list(grid.records))
     assert row.more["scores"]["test"]["accuracy"] == [pytest.approx(row.test)]
