@@ -2,19 +2,26 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import torch
 import typer
 
+from gmpool.engine.device import usable_device
 from gmpool.engine.executors.executor import Alone, Executor
+from gmpool.engine.executors.on_ray import OnRay
 from gmpool.engine.executors.processes import Processes, usable_cores
+from gmpool.engine.executors.ray_tasks import AUTO, Cluster
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.own_sets import data_flags
-from gmpool.errors import UserError
+from gmpool.engine.provenance import device_name
+from gmpool.errors import UserError, unknown
 from gmpool.file_paths import usable_path
 from gmpool.tasks.task import TASKS, Flag
+
+RAY = "ray"
 
 
 def usable(given: Any) -> Any:
@@ -59,6 +66,18 @@ SideBySideOption = Annotated[
 Tf32Flag = Annotated[
     bool, typer.Option("--tf32", help="Let a GPU multiply with 10 bits of mantissa: faster.")
 ]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option("--executor", help="ray: on a cluster; default: on this machine."),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        help="Of the Ray cluster: auto, the one this machine is a part of; HOST:PORT; or local, "
+        "one of this machine alone. Default auto.",
+    ),
+]
 KeepFlag = Annotated[
     bool,
     typer.Option("--keep-models", help="Keep the weights of every run in models/ of the store."),
@@ -77,6 +96,69 @@ PlotsOption = Annotated[
 ]
 
 
+class Way(NamedTuple):
+    """To run what a command is asked for."""
+
+    executor: Executor
+    workers: int
+    """So many runs at a time, each with a thread."""
+    where: str
+    """As rows have it."""
+
+
+def way_for(
+    device: str,
+    replicas: str | None,
+    workers: str | None,
+    side_by_side: int | None = None,
+    tf32: bool = False,
+    joined: bool = False,
+    cluster: Cluster | None = None,
+) -> Way:
+    """The way that the options ask for. joined: models are of several trainings, which take all
+    cores where nobody says otherwise."""
+    if cluster is not None:
+        return _way_on(cluster, device, replicas, workers, side_by_side, tf32)
+    device = usable_device(device)
+    executor = executor_for(device, replicas, workers, side_by_side, tf32, joined)
+    at_once = executor.workers if isinstance(executor, Processes) else 1
+    return Way(executor, at_once, device_name(device, threads=None if at_once == 1 else 1))
+
+
+def cluster_for(executor: str | None, address: str | None) -> Cluster | None:
+    """None: this machine."""
+    if executor is None:
+        if address is not None:
+            raise UserError(f"--address {address} is of a cluster: say --executor ray too")
+        return None
+    if executor != RAY:
+        raise unknown("executor", executor, [RAY])
+    return Cluster(AUTO if address is None else address)
+
+
+def _way_on(
+    cluster: Cluster,
+    device: str,
+    replicas: str | None,
+    workers: str | None,
+    side_by_side: int | None,
+    tf32: bool,
+) -> Way:
+    if workers is not None:
+        raise UserError("--workers is for this machine; a cluster has as many as its nodes say")
+    if side_by_side is not None:
+        raise UserError("--side-by-side is for this machine; on a cluster each GPU has one program")
+    if device not in ("auto", "cpu", "cuda"):
+        raise UserError(f"--device takes cpu, cuda or auto on a cluster, got {device!r}")
+    if device == "auto":
+        device = "cuda" if cluster.has_gpus else "cpu"
+    if tf32 and device == "cpu":
+        raise UserError("--tf32 is for a GPU; this runs on CPUs")
+    together = None if replicas is None else _number("--replicas", replicas)
+    on = OnRay(replace(cluster, gpus=int(device == "cuda")), together, tf32)
+    return Way(on, max(on.workers, 1), device_name(device, threads=1) if device == "cpu" else "")
+
+
 def executor_for(
     device: str,
     replicas: str | None,
@@ -85,8 +167,7 @@ def executor_for(
     tf32: bool = False,
     joined: bool = False,
 ) -> Executor:
-    """The way to run that the options ask for. device: one that is usable. joined: models are of
-    several trainings, which take all cores where nobody says otherwise."""
+    """device: one that is usable."""
     if tf32 and device == "cpu":
         raise UserError("--tf32 is for a GPU; this runs on the CPU")
     torch.backends.cuda.matmul.allow_tf32 = tf32

@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from gmpool.cli.arguments import (
+    AddressOption,
     DataRoot,
     DeviceOption,
+    ExecutorOption,
     JsonFlag,
     KeepFlag,
     OutOption,
@@ -19,15 +21,15 @@ from gmpool.cli.arguments import (
     StoreOption,
     Tf32Flag,
     WorkersOption,
-    executor_for,
+    cluster_for,
     usable,
+    way_for,
     with_flags,
 )
 from gmpool.cli.console import err, say, say_understood, understood
 from gmpool.cli.output import check_places, form_of, save_pictures, write
 from gmpool.cli.progress import ProgressBars, resumable, say_short_training
 from gmpool.engine.checkpoint import kept_model, saved_key
-from gmpool.engine.device import usable_device
 from gmpool.engine.job import Job, Recorded
 from gmpool.engine.keep import Keep, KeepAll, KeepBest, KeepBoth
 from gmpool.engine.own_sets import data_flags
@@ -76,6 +78,8 @@ def _do(
     replicas: ReplicasOption = None,
     workers: WorkersOption = None,
     tf32: Tf32Flag = False,
+    executor: ExecutorOption = None,
+    address: AddressOption = None,
     data: DataRoot = None,
     store: StoreOption = Path("runs"),
     save_model: Annotated[
@@ -103,7 +107,7 @@ def _do(
     else:
         how.pop("folds", None)
     chosen = task.open(dataset, data, **how)
-    usable = usable_device(device)
+    cluster = cluster_for(executor, address)
     settings = settings_from(option or [])
     jobs = [
         Job.make(
@@ -119,7 +123,7 @@ def _do(
         for line in _lines(task, own, settings)
     ]
     joined = any(job.is_joined for job in jobs)
-    executor = executor_for(usable, replicas, workers, tf32=tf32, joined=joined)
+    way = way_for(device, replicas, workers, tf32=tf32, joined=joined, cluster=cluster)
     say_understood(chosen)
     say_short_training(jobs)
     draws = plots is not None and task.draws_models
@@ -134,7 +138,7 @@ def _do(
         ProgressBars(err, len(keys)) as bars,
         resumable(runs, len(keys), lambda finished: sum(key in finished for key in keys)),
     ):
-        rows = run_jobs(jobs, runs, executor, watcher=bars, keep=keep)
+        rows = run_jobs(jobs, runs, way.executor, watcher=bars, keep=keep)
     if save_model is not None:
         same = ", which was there already" if saved_key(save_model) == had else ""
         say(f"model: {save_model}{same}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import typer
@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from gmpool.cli.console import INTERRUPTED, say
+from gmpool.engine.executors.ray_tasks import tally
 from gmpool.engine.job import Job, Run
 from gmpool.engine.store import RunStore
 from gmpool.engine.train import Epoch
@@ -83,6 +84,9 @@ class ProgressBars:
         if not self.console.is_terminal and time.monotonic() - self.said >= QUIET:
             self.said = time.monotonic()
             self.console.print(text, markup=True, emoji=False, highlight=False, soft_wrap=True)
+
+    def placed(self, runs: Mapping[str, int]) -> None:
+        self.progress.update(self.runs, note=tally(runs))
 
     def note(self, text: str) -> None:
         self.console.print(text, soft_wrap=True)

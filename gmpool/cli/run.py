@@ -11,33 +11,33 @@ from rich.table import Table
 from rich.text import Text
 
 from gmpool.cli.arguments import (
+    AddressOption,
     DataRoot,
     DeviceOption,
+    ExecutorOption,
     JsonFlag,
     KeepFlag,
     ReplicasOption,
     SideBySideOption,
     StoreOption,
     Tf32Flag,
+    Way,
     WorkersOption,
+    cluster_for,
     every_data_flag,
-    executor_for,
     flag_words,
     given_flags,
     usable,
+    way_for,
     with_flags,
 )
 from gmpool.cli.console import err, out, say, say_understood
 from gmpool.cli.output import check_places
 from gmpool.cli.progress import ProgressBars, resumable, say_short_training
-from gmpool.engine.device import usable_device
-from gmpool.engine.executors.executor import Executor
-from gmpool.engine.executors.processes import Processes
 from gmpool.engine.expected import Expected, expected
 from gmpool.engine.job import Job, Recorded
 from gmpool.engine.keep import KeepAll
 from gmpool.engine.plan import Plan, read_plan
-from gmpool.engine.provenance import device_name
 from gmpool.engine.run_jobs import Failure, run_plan
 from gmpool.engine.store import RunStore
 from gmpool.report.number_text import duration
@@ -61,6 +61,8 @@ def run(
     workers: WorkersOption = None,
     side_by_side: SideBySideOption = None,
     tf32: Tf32Flag = False,
+    executor: ExecutorOption = None,
+    address: AddressOption = None,
     dataset: Annotated[
         list[str] | None, typer.Option(help="Only this set of the plan; may be repeated.")
     ] = None,
@@ -76,18 +78,18 @@ def run(
     json_: JsonFlag = False,
 ) -> None:
     """Do the runs of a plan that are not recorded yet."""
-    device = usable_device(device)
+    cluster = cluster_for(executor, address)
     if not dry_run:
         check_places(None, store=store)
     table = given_flags(own)
     chosen = read_plan(plan, table).part(dataset or [], method or [], seeds)
     jobs, runs = chosen.jobs(), RunStore(store)
     joined = any(job.is_joined for job in jobs)
-    executor = executor_for(device, replicas, workers, side_by_side, tf32, joined)
+    way = way_for(device, replicas, workers, side_by_side, tf32, joined, cluster)
     for name in chosen.datasets:
         if name in chosen.own:
             say_understood(chosen.own[name])
-    costs = _costs(jobs, runs, executor, device)
+    costs = _costs(jobs, runs, way)
     if not json_:
         out.print(_cost_table(chosen, costs))
     failures: list[Failure] = []
@@ -104,13 +106,13 @@ def run(
             failures = run_plan(
                 to_do,
                 runs,
-                executor,
+                way.executor,
                 root=data,
                 watcher=bars,
                 on_job=_announcer(chosen.own),
                 keep=keep,
             )
-        costs = _costs(jobs, runs, executor, device)
+        costs = _costs(jobs, runs, way)
         for failure in failures:
             say(f"failed: {failure}")
         say(_ending(plan, store, costs, flag_words(table)))
@@ -120,10 +122,8 @@ def run(
         raise typer.Exit(2)
 
 
-def _costs(jobs: Sequence[Job], runs: RunStore, executor: Executor, device: str) -> list[Expected]:
-    workers = executor.workers if isinstance(executor, Processes) else 1
-    where = device_name(device, threads=None if workers == 1 else 1)
-    return expected(jobs, Recorded(runs), where, workers)
+def _costs(jobs: Sequence[Job], runs: RunStore, way: Way) -> list[Expected]:
+    return expected(jobs, Recorded(runs), way.where, way.workers)
 
 
 def _announcer(told_before: Collection[str]) -> Callable[[Job], None]:

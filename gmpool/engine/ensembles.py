@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -159,6 +159,9 @@ class _OfMembers:
         score = "undefined" if row.valid is None else f"{row.valid:.4g}"
         member = f"{job.label} on {job.name}: member {number} of {of}"
         self.watcher.note(f"{member}, valid {row.metric} {score} ({how})")
+
+    def placed(self, runs: Mapping[str, int]) -> None:
+        self.watcher.placed(runs)
 
     def note(self, text: str) -> None:
         self.watcher.note(text)

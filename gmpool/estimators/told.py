@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gmpool.engine.job import Job, Run
 from gmpool.engine.train import Epoch
@@ -21,6 +21,8 @@ class Told:
 
     def run_finished(self, job: Job, run: Run, row: Row, *, reused: bool) -> None:
         self.note(f"{job.label}: valid {row.metric} {row.valid} ({row.epochs} epochs)")
+
+    def placed(self, runs: Mapping[str, int]) -> None: ...
 
     def note(self, text: str) -> None:
         print(text, file=sys.stderr)

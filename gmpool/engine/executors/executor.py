@@ -1,6 +1,6 @@
 """What a way to run is."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -36,6 +36,10 @@ class Watcher(Protocol):
     def stack_started(self, jobs: Sequence[Job], runs: int) -> Callable[[int, int], None]: ...
 
     def run_finished(self, job: Job, run: Run, row: Row, *, reused: bool) -> None: ...
+
+    def placed(self, runs: Mapping[str, int]) -> None:
+        """How many have been done so far on which node of a cluster."""
+        ...
 
     def note(self, text: str) -> None: ...
 

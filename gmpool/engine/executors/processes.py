@@ -138,14 +138,14 @@ _jobs: Sequence[Job] = ()
 def _begin(jobs: bytes) -> None:
     global _jobs
     _jobs = pickle.loads(jobs)
-    torch.set_num_threads(1)
-    _keep_freed_memory()
+    be_of_one_thread()
     be_a_worker()
 
 
-def _keep_freed_memory() -> None:
-    """Where the C library is glibc: what a step frees is not given back to the system, from which
-    the next step would take it again page by page: about a tenth of a training on MUTAG."""
+def be_of_one_thread() -> None:
+    """And where the C library is glibc: what a step frees is not given back to the system, from
+    which the next step would take it again page by page: about a tenth of a training on MUTAG."""
+    torch.set_num_threads(1)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, 2**25)  # the most it takes
