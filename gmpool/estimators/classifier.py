@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from gmpool.errors import DataError
-from gmpool.estimators.columns import plain
+from gmpool.estimators.columns import gaps, plain
 from gmpool.estimators.graph_estimator import GraphEstimator, with_labels
 from gmpool.estimators.targets import class_fields, columns_of, numbers
 from gmpool.estimators.weights import sample_weights, weights
@@ -126,14 +126,19 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         table = columns_of(y, len(said)).table
         weight = sample_weights(sample_weight, len(said))
         if self._has_one_label and table.shape[1] == 1:
-            return float(accuracy_score(table[:, 0], said, sample_weight=weight))
+            there = ~gaps(table)[:, 0] & (True if weight is None else weight > 0)
+            _require_any(there)
+            truth = table[there, 0]
+            if truth.dtype.kind == "O":  # which accuracy_score knows of words alone
+                truth = np.array(truth.tolist())
+            of_those = None if weight is None else weight[there]
+            return float(accuracy_score(truth, said[there], sample_weight=of_those))
         said = said.reshape(len(said), -1)
         if table.shape != said.shape:
             raise DataError(f"y has {table.shape[1]} columns, the model {said.shape[1]} label(s)")
         truth = numbers(table)
         counts = ~np.isnan(truth) * (np.ones(len(said)) if weight is None else weight)[:, None]
-        if not counts.any():
-            raise DataError("all labels with a weight are missing: there is nothing to score")
+        _require_any(counts)
         return float(((said == truth) * counts).sum() / counts.sum())
 
     def _kept(self) -> dict[str, Any]:
@@ -141,8 +146,10 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         if isinstance(self.class_weight, Mapping):  # whose keys JSON would make words of
             pairs = [[plain(key), plain(value)] for key, value in self.class_weight.items()]
             kept |= {"class_weight": pairs, "params": {**kept["params"], "class_weight": None}}
-        several = isinstance(self.classes_, list)
-        return {**kept, "classes": [0, 1] if several else self.classes_.tolist()}
+        if isinstance(self.classes_, list):
+            return {**kept, "classes": [0, 1]}
+        is_time = self.classes_.dtype.kind in "mM"  # of which tolist may make numbers
+        return {**kept, "classes": list(self.classes_) if is_time else self.classes_.tolist()}
 
     def _take(self, model: Ensemble, kept: Mapping[str, Any]) -> None:
         super()._take(model, kept)
@@ -153,3 +160,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         if classes.shape != (shape.num_outputs if shape.task == "multiclass" else 2,):
             raise ValueError(f"classes are {kept['classes']!r:.60}")
         self.classes_ = classes if self._has_one_label else [classes] * shape.num_outputs
+
+
+def _require_any(there: Array) -> None:
+    if not there.any():
+        raise DataError("all labels with a weight are missing: there is nothing to score")

@@ -22,15 +22,16 @@ def array_of(values: Any, name: str) -> Array:
     is_many = hasattr(values, "__iter__") or hasattr(values, "__array__")
     if isinstance(values, UNORDERED) or not is_many:
         raise WrongType(f"{name} has one entry for each graph, got {type(values).__name__}")
-    if hasattr(values, "detach"):  # a tensor
-        values = values.detach().cpu()
-        return np.asarray((values.double() if values.is_floating_point() else values).numpy())
+    if hasattr(values, "detach"):
+        return _of_tensor(values)
     if hasattr(values, "toarray"):  # a sparse one
         return np.asarray(values.toarray())
     if hasattr(values, "to_numpy"):  # a Series or DataFrame
         return np.asarray(values.to_numpy())
     if isinstance(values, Iterator):
         values = list(values)
+    if isinstance(values, list | tuple) and any(hasattr(one, "detach") for one in values):
+        values = [_of_tensor(one) if hasattr(one, "detach") else one for one in values]
     try:
         found = np.asarray(values)
         if found.dtype.kind in "US" and not isinstance(values, np.ndarray):
@@ -40,6 +41,11 @@ def array_of(values: Any, name: str) -> Array:
     except ValueError as error:
         raise DataError(f"{name} has rows of different lengths; give each as many") from error
     return found
+
+
+def _of_tensor(tensor: Any) -> Array:
+    there = tensor.detach().cpu().to_dense()
+    return np.asarray((there.double() if there.is_floating_point() else there).numpy())
 
 
 def plain(value: Any) -> Any:

@@ -23,7 +23,7 @@ def listed(X: Any) -> Any:
     if isinstance(X, PackedGraphs):
         return X
     if isinstance(X, UNORDERED) or not isinstance(X, Iterable):
-        raise WrongType(f"X is {KINDS}, got {type(X).__name__}")
+        raise WrongType(f"X is {KINDS}, got {type(X).__name__}{_way_out(X)}")
     if _is_one_graph(X):
         way_out = "give X.to_data_list()" if hasattr(X, "to_data_list") else "put it into a list"
         raise WrongType(f"X is {KINDS}, got a {type(X).__name__} itself; {way_out}")
@@ -92,12 +92,16 @@ def _kind_of(X: Sequence[Any]) -> str:
     kind = _kind(X[there])
     if kind is None:
         which = "as its first entry" if not there else f"in row {there}"
-        mol = "; of an RDKit molecule give Chem.MolToSmiles(mol)" * hasattr(X[there], "GetAtoms")
-        raise WrongType(f"X is {KINDS}, got {type(X[there]).__name__} {which}{mol}")
+        raise WrongType(f"X is {KINDS}, got {type(X[there]).__name__} {which}{_way_out(X[there])}")
     for row, entry in enumerate(X if kind != SMILES else ()):
         if _kind(entry) != kind:
             raise WrongType(f"X, row {row}: {type(entry).__name__}, where row {there} is {kind}")
     return kind
+
+
+def _way_out(entry: Any) -> str:
+    is_molecule = hasattr(entry, "GetAtoms")
+    return "; of an RDKit molecule give Chem.MolToSmiles(mol)" if is_molecule else ""
 
 
 def _kind(entry: Any) -> str | None:

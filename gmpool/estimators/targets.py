@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,9 +107,10 @@ def _of_columns(found: NDArray[np.float64], names: tuple[str, ...]) -> list[NDAr
 def _require_told_apart(values: NDArray[np.float64], where: str) -> None:
     """Raises for numbers that single precision, in which is learned, cannot hold."""
     unit = "is beyond single precision; give it in another unit"
-    largest = float(np.abs(values).max())
+    farthest = float(values[np.abs(values).argmax()])
+    largest = abs(farthest)
     if largest > MOST:
-        raise DataError(f"{where}: {largest:g} {unit}")
+        raise DataError(f"{where}: {farthest:g} {unit}")
     spread = float(np.std(values / (largest or 1.0))) * largest
     if 0 < spread < 1 / MOST:
         raise DataError(f"{where}: a deviation of {spread:g} {unit}")
@@ -135,7 +137,7 @@ def class_fields(table: Array, names: tuple[str, ...]) -> tuple[dict[str, Any], 
         _of_columns(found, names)
         return _answers(found, names), [np.array([0, 1]) for _ in names]
     classes, number = _numbered_classes(table)
-    words = [f"{each:g}" if isinstance(each, float) else str(each) for each in classes.tolist()]
+    words = [f"{each:.17g}" if isinstance(each, float) else str(each) for each in classes.tolist()]
     if len(classes) == 2:
         (name,) = names
         is_yes = classes.dtype.kind in "biuf" and classes.tolist() == [0, 1]
@@ -152,6 +154,10 @@ def _numbered_classes(table: Array) -> tuple[Array, NDArray[np.int64]]:
         raise DataError(f"y, row {int(missing.argmax())}: no class; each graph needs one")
     mixed = "y mixes classes that cannot be ordered"
     if column.dtype.kind == "O":
+        for row, value in enumerate(column):
+            if isinstance(value, Collection) and not isinstance(value, str | bytes):
+                said = shortened(repr(value))
+                raise DataError(f"y, row {row}: {said} is no class; give words or numbers")
         kinds = {type(value) for value in column}
         if len({issubclass(kind, str) for kind in kinds}) > 1:
             names = " and ".join(sorted(kind.__name__ for kind in kinds))
@@ -160,7 +166,7 @@ def _numbered_classes(table: Array) -> tuple[Array, NDArray[np.int64]]:
         classes, number = np.unique(column, return_inverse=True)
     except TypeError as error:
         raise DataError(f"{mixed}: {error}; give words or numbers") from error
-    if classes.dtype.kind == "O" and len({type(each) for each in classes}) == 1:
+    if classes.dtype.kind == "O":  # words all, numbers all or dates all
         classes = np.array(classes.tolist())
     if classes.dtype.kind == "f" and not np.array_equal(classes, np.round(classes)):
         raise DataError(
@@ -168,7 +174,8 @@ def _numbered_classes(table: Array) -> tuple[Array, NDArray[np.int64]]:
             "no classes; take GraphRegressor"
         )
     if classes.dtype.kind == "c" or (classes.dtype.kind == "f" and np.isinf(classes).any()):
-        raise DataError(f"y holds {classes[-1]}, which is no class")
+        bad = classes[~np.isfinite(classes) | np.iscomplex(classes)]
+        raise DataError(f"y holds {plain((*bad, classes[0])[0])}, which is no class")
     if len(classes) < 2:
         what = classes.tolist()[0]
         raise DataError(f"y has one class only, {what!r}: there is nothing to tell apart")

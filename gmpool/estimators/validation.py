@@ -19,8 +19,8 @@ def held_out(graphs: PackedGraphs, split: str, share: Any, seed: int) -> Dataset
         raise unknown("split", split, SPLITS)
     if not isinstance(share, Real) or isinstance(share, bool):
         raise WrongType(f"validation is a share between 0 and 1, got {share!r}")
-    part = float(share)
-    if not 0 < part < 1:
+    valid = round(100 * float(share), 6)
+    if not 0 < valid < 100:
         raise UserError(f"validation is a share between 0 and 1, got {share}")
     if len(graphs) < FEWEST:
         raise DataError(
@@ -30,7 +30,6 @@ def held_out(graphs: PackedGraphs, split: str, share: Any, seed: int) -> Dataset
     molecules = MoleculeGroups.of(graphs)
     if split == "scaffold":
         _require_scaffolds(molecules)
-    valid = round(100 * part, 6)
     percent = (100 - valid, valid, 0)
     alone = Dataset.of(graphs, folds=(), molecules=molecules)
     return with_splits(

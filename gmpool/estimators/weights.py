@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gmpool.errors import DataError, UserError
 from gmpool.estimators.columns import array_of, plain
+from gmpool.plain_text import shortened
 
 Floats = NDArray[np.float64]
 
@@ -25,14 +26,11 @@ def sample_weights(given: Any, graphs: int) -> Floats | None:
         raise DataError(f"sample_weight has shape {table.shape} for {graphs} graphs in X")
     if table.dtype.kind not in "biufO":
         raise DataError(f"{what}; row 0 is {plain(table[0])!r}")
-    try:
-        found = table.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what}: {error}") from error
+    found = np.array([_number(value) for value in table])
     bad = ~(np.isfinite(found) & (found >= 0))
     if bad.any():
         row = int(bad.argmax())
-        raise DataError(f"{what}; row {row} is {plain(table[row])!r}")
+        raise DataError(f"{what}; row {row} is {shortened(repr(plain(table[row])))}")
     if not found.any():
         raise DataError(what)
     return found / found.max()
@@ -51,11 +49,28 @@ def weights(
         found /= found.max()
     if found is None:
         return None
+    found = found.astype(np.float32)  # of which the least may become 0
     if classes is not None and not isinstance(classes, list):
         number = fields["y"].flatten().long().numpy()
         if len(np.unique(number[found > 0])) < 2:
             raise DataError("all weight is on one class: there is nothing to tell apart")
-    return torch.from_numpy(found.astype(np.float32))
+    else:
+        counts = ~torch.isnan(fields["y"]).numpy() & (found > 0)[:, None]
+        if not counts.any(0).all():
+            column = int(counts.any(0).argmin())
+            raise DataError(
+                f"y, column {column} ({fields['task_names'][column]!r}) holds no label that has a "
+                "weight; leave it out, or give its graphs more"
+            )
+    return torch.from_numpy(found)
+
+
+def _number(value: Any) -> float:
+    """NaN of what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
 
 
 def _by_class(given: Mapping[Any, Any], classes: Any, y: torch.Tensor) -> Floats:
@@ -69,11 +84,8 @@ def _by_class(given: Mapping[Any, Any], classes: Any, y: torch.Tensor) -> Floats
     for key, value in given.items():
         if key not in known:
             raise UserError(f"class_weight names {key!r}, which is no class of y ({known})")
-        try:
-            fits = 0 <= float(value) < np.inf
-        except (TypeError, ValueError):
-            fits = False
-        if not fits:
-            raise UserError(f"class_weight of {key!r} is a number of 0 or more, got {value!r}")
+        if not 0 <= _number(value) < np.inf:
+            got = shortened(repr(value))
+            raise UserError(f"class_weight of {key!r} is a number of 0 or more, got {got}")
     of_class = np.array([float(given.get(each, 1.0)) for each in known])
     return np.asarray(of_class[y.flatten().long().numpy()])
