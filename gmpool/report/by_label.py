@@ -25,6 +25,10 @@ TEST_GRAPHS = "test graphs"
 MOST_NOTES = 8
 """So many reasons are told below a grid."""
 SMALL = "95 % interval"
+OF_YES = (
+    "f1, pr_auc (average precision): of yes/no labels those of yes, of named classes the mean over "
+    "the classes"
+)
 _OVER = {
     TEST_GRAPHS: "one run: from 1,000 draws of its test graphs (bootstrap)",
     "seeds": "the mean over seeds, folds averaged first (t-distribution)",
@@ -234,15 +238,12 @@ def _range(count: tuple[int, int]) -> str:
 
 def _notes(every: Sequence[LabelScore], metrics: Sequence[str]) -> list[str]:
     said = []
-    if any(score.test.std is not None for score in every):
+    if any(score.test.std is not None and not score.test.over_folds for score in every):
         said.append("mean ± deviation over seeds, folds averaged first")
     if "rmse" in metrics:
         said.append("rmse, mae: in units of the label; r2 has none, and 1 is the best")
     if "f1" in metrics:
-        said.append(
-            "f1, pr_auc (average precision): of yes/no labels those of yes, of named classes the "
-            "mean over the classes"
-        )
+        said.append(OF_YES)
     said += [
         f"{SMALL}, of {words}"
         for over, words in _OVER.items()

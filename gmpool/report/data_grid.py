@@ -51,7 +51,9 @@ def _grid(title: str, folds: Sequence[Data], *, divided: bool) -> Grid:
     if first.task == "regression":
         notes.append("of numbers: mean ± deviation (least to most)")
     if len(folds) > 1:
-        notes.append(f"from the smallest to the largest of {len(folds)} folds")
+        said = "means and deviations are averaged over them"
+        said = said if first.task == "regression" else "shares likewise"
+        notes.append(f"counts from the smallest to the largest of {len(folds)} folds; {said}")
     if divided:
         notes.append("train and valid are divided anew by the members, each validated on its own")
     if first.label_count > len(first.labels):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gmpool.report.by_label import OF_YES
 from gmpool.report.grid import Column, Grid, Square
 from gmpool.report.number_text import measured, pair
 
@@ -40,6 +41,8 @@ class Evaluation(NamedTuple):
     """That intervals and sets promise; None: there are none."""
     draws: int
     """Bootstrap samples; 0: no intervals."""
+    unusable: Sequence[str] = ()
+    """Labels that were taken for gaps, as place: problem."""
 
 
 def evaluation_grid(found: Sequence[LabelScores], about: Evaluation) -> Grid:
@@ -57,6 +60,7 @@ def evaluation_grid(found: Sequence[LabelScores], about: Evaluation) -> Grid:
         whole={
             "rows": about.rows,
             "without_prediction": len(about.bad),
+            "labels_taken_for_gaps": len(about.unusable),
             "coverage": about.coverage,
             "bootstrap_draws": about.draws,
             "scores": [record for label in found for record in _records(label)],
@@ -70,7 +74,7 @@ def _square(label: LabelScores, name: str) -> Square:
         return Square("–", marks="u" * bool(value))
     written = measured if name in IN_UNITS else pair
     ends = label.intervals.get(name)
-    small = "" if ends is None else " … ".join(written(end, None) for end in ends)
+    small = "" if ends is None else " to ".join(written(end, None) for end in ends)
     return Square(written(value, None), small=small)
 
 
@@ -95,20 +99,28 @@ def _notes(found: Sequence[LabelScores], about: Evaluation, names: Sequence[str]
         said.append(f"below each score: 95 % interval, from {about.draws:,} bootstrap samples")
     if "rmse" in names:
         said.append("rmse, mae: in units of the label; r2 has none, and 1 is the best")
+    if "f1" in names:
+        said.append(OF_YES)
     if "calibration_error" in names:
         said.append(
-            "calibration error: mean distance of probabilities from shares that came true, without "
-            "an interval: it is larger in draws of the rows than in the rows"
+            "calibration error: how far probabilities are from the shares that came true, on "
+            "average; without an interval, because the error of bootstrap samples is too large"
         )
     if about.coverage is not None:
+        what, size = "set", "how many answers a set has, on average; it may have none"
+        if "rmse" in names:
+            what, size = "interval", "how wide an interval is, on average"
         said.append(
-            f"inside: labels in their interval or set, of which {100 * about.coverage:g} % are "
-            "promised; size: mean width of intervals, or labels in a set"
+            f"inside: how many labels are in their {what}, which promises {100 * about.coverage:g} "
+            f"%; size: {size}"
         )
     without = [f"{label.name} {label.missing:,}" for label in found if label.missing]
     if without:
         more = f" and {len(without) - SHOWN} more columns" if len(without) > SHOWN else ""
         said.append(f"rows without a label: {', '.join(without[:SHOWN])}{more}")
+    if about.unusable:
+        said.append(f"labels that cannot be used, taken for gaps: {len(about.unusable):,}")
+        said += [f"  {line}" for line in about.unusable[:SHOWN]]
     if about.bad:
         said.append(f"rows without a prediction, which count nowhere: {len(about.bad):,}")
         said += [f"  {line}" for line in about.bad[:SHOWN]]

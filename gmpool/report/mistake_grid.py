@@ -128,7 +128,7 @@ def _notes(
     elif any(mistake.probability is not None for mistake, _ in shown):
         said = [
             "the wrong answers to test graphs of which the model was surest; probability: of what "
-            "was predicted, calibrated on the validation part"
+            "was predicted"
         ]
     else:
         said = ["wrong answers to test graphs"]

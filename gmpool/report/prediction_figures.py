@@ -82,9 +82,13 @@ def _pictures(file: str, title: str, rows: Sequence[Row]) -> list[Picture]:
     if columns := probable(runs):
         note = (
             f"Of {whose}, in bins of equal count: on the dashed line probabilities come true as "
-            "often as they say; bars: 95 % intervals. Probabilities are calibrated on the "
-            "validation part."
+            "often as they say; bars: 95 % intervals. "
         )
+        # What classes were before calibration is not kept.
+        if any(column.was_calibrated or column.raw is None for column in columns):
+            note += "Probabilities are calibrated on the validation part."
+        else:
+            note += "Probabilities are as the model gives them: calibration changed nothing."
         note += _first_columns(MOST_PANELS, [column.name for column in columns])
         add("calibration", "Calibration", partial(reliability_diagrams, columns), note)
     held = [each for row, _ in kept if (each := recorded_sureness(row)) is not None]
@@ -95,7 +99,10 @@ def _pictures(file: str, title: str, rows: Sequence[Row]) -> list[Picture]:
             "often as was promised, below it less."
         )
         if any(one.by_deviation for one in inside):
-            note += " Deviations: the same for normal errors of the deviations that are predicted."
+            note += (
+                " Deviations: the same of intervals that are made of the deviation that is "
+                "predicted, as if errors were normal."
+            )
         note += _first_columns(MOST_LINES, first.labels)
         draw = partial(intervals_picture, inside, what)
         add("intervals", f"What {what} hold", draw, note)

@@ -201,7 +201,8 @@ def _label_means(summaries: Sequence[Summary]) -> list[str]:
         if s.is_own and s.rows[0].metric != "nrmse"
     }
     return [
-        f"test, valid on {dataset}: the mean over its {count} label columns"
+        f"test, valid on {dataset}: the mean over those of its {count} label columns where the "
+        "score is defined"
         for dataset, count in counts.items()
         if count > 1
     ]

@@ -183,7 +183,7 @@ def _notes(keys: Sequence[str], numbers: bool) -> list[str]:
         rank = "; its rank correlation with the error" * ("rank" in keys)
         said.append(f"deviation: {what}{rank}")
     if any(key.startswith("inside") for key in keys):
-        what, width = "sets", "answers: how many a set has, on average"
+        what, width = "sets", "answers: how many a set has, on average; it may have none"
         if numbers:
             what, width = "intervals", "width: their median"
         most = [key.split()[1] for key in keys if key.startswith("inside")][-1]

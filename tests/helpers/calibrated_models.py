@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import torch
 from chains import chain_set
 from small_sets import MODEL
 
-from gmpool.engine.checkpoint import save_model
 from gmpool.tasks.classify.ensemble import Ensemble, member_of, say
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.shape import DataShape
-from gmpool.tasks.task import TASKS
 
 STEPS = 40
 
@@ -45,8 +42,3 @@ def calibrated_model(task: str = "regression", members: int = 2) -> Ensemble:
     made = Ensemble.of(each, config, len(graphs))
     made.sure.fit(say(made, graphs), graphs.y.numpy(), np.zeros(len(graphs), np.int64))
     return made
-
-
-def saved(model: GraphModel | Ensemble, folder: Path) -> Path:
-    save_model(TASKS["classify"], model, folder, {})
-    return folder

@@ -71,6 +71,9 @@ def test_one_seed_has_a_deviation_over_folds() -> None:
     given = [row(fold=fold, scores=answers(roc)) for fold, roc in ((1, 80.0), (2, 90.0))]
     assert texts(grid_of(given))[0][4] == "85.00 ± 7.07ᶠ"
     assert any(note.startswith("ᶠ") for note in grid_of(given).notes)
+    over_seeds = "mean ± deviation over seeds, folds averaged first"
+    assert over_seeds not in grid_of(given).notes
+    assert over_seeds in grid_of(rows(answers(80.0), answers(90.0))).notes
 
 
 def test_rows_from_before_have_no_such_grid_and_their_table_is_as_it_was() -> None:

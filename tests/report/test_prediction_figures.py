@@ -170,3 +170,29 @@ def test_runs_that_do_not_belong_together() -> None:
     one, other = (run("regression", [[1]], [[1]], [name]) for name in "pq")
     with pytest.raises(UserError, match="test outputs in the row of gmt on own"):
         pictures(one, other)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ((2.0, 0.5), "Probabilities are calibrated on the validation part."),
+        ((1.0, 0.0), "Probabilities are as the model gives them: calibration changed nothing."),
+    ],
+)
+def test_whether_probabilities_were_calibrated_is_told(line: Any, said: str) -> None:
+    odds, truth = np.array([[1.0], [-2.0]]), np.array([[1.0], [0.0]])
+    found = packed_outputs("binary", ["p"], (), odds, truth, line=np.array([line]))
+    note = pictures(row(outputs=found, dataset="own"))[-1].note
+    assert note.endswith(said)
+
+
+def test_classes_are_calibrated_though_what_they_were_before_is_not_kept() -> None:
+    likely = np.array([[0.6, 0.3, 0.1], [0.2, 0.8, 0.0]])
+    found = packed_outputs(
+        "multiclass", ["kind"], "abc", likely, np.array([0, 1]), sure=likely.max(1)
+    )
+    made = pictures(row(outputs=found, dataset="own"))
+    assert [picture.title for picture in made] == [
+        "Confusion matrix: gmt on own", "Calibration: gmt on own"
+    ]  # fmt: skip
+    assert made[1].note.endswith("Probabilities are calibrated on the validation part.")

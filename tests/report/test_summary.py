@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import statistics
 
+import numpy as np
 import pytest
 from report_rows import row, settings
 
 from gmpool.record import Row
+from gmpool.report.recorded_outputs import packed_outputs
 from gmpool.report.summary import (
     by_splits,
     differing,
@@ -229,3 +231,18 @@ def test_label() -> None:
     mine = {"pool.num_heads": 2, "lr": 0.1, "data": "abc"}
     assert label("GMT", mine, ()) == "GMT"
     assert label("GMT", mine, {"lr", "pool.num_heads", "other"}) == "GMT (lr=0.1, num_heads=2)"
+
+
+def test_what_the_score_of_several_labels_is_the_mean_of() -> None:
+    part = {"count": [9, 9], "roc_auc": [80.0, None]}
+    scores = {"labels": ["p", "q"], "test": part}
+    note = (
+        "test, valid on own: the mean over those of its 2 label columns where the score is defined"
+    )
+    kept = packed_outputs("binary", ["p", "q"], (), np.ones((1, 2)), np.ones((1, 2)))
+    own = row(dataset="own", scores=scores, outputs=kept)
+    (line,) = summarise([own])
+    assert line.is_own
+    assert note in summary_grid([line]).notes
+    (other,) = summarise([row(dataset="own", scores=scores)])
+    assert note not in summary_grid([other]).notes, "of a named set it is known"

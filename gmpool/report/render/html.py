@@ -35,6 +35,13 @@ def _image(png: bytes) -> Image:
     return Image(base64.b64encode(png).decode(), width, height)
 
 
+def _stays_in_sight(grid: Grid) -> int:
+    """The number of the column that names a line while its numbers are scrolled: of lines with
+    labels, which may all be of one set, that with the label; else the first."""
+    named = (i for i, column in enumerate(grid.columns) if column.left)
+    return next((i for i in named if grid.columns[i].heading == "label"), 0)
+
+
 @form("html", suffix=".html")
 def html(grids: Sequence[Grid], about: About) -> str:
     """Names, numbers and notes may hold any sign: the template escapes them all."""
@@ -46,6 +53,7 @@ def html(grids: Sequence[Grid], about: About) -> str:
     return _TEMPLATES.get_template("page.html").render(
         title=about.title or next((grid.title for grid in grids if grid.title), UNTITLED),
         command=about.command,
+        stays_in_sight=_stays_in_sight,
         tables=[grid for grid in grids if not grid.cards],
         drawn=[
             (grid, [(card, card.draw()) for card in grid.cards]) for grid in grids if grid.cards

@@ -72,10 +72,14 @@ def evaluation(
             made, shape, names, kept, skip_bad_labels=skip_bad_labels, told=told
         )
     else:
-        graphs, y = labels_of_graphs(source, root, shape, names, skip_bad_labels=skip_bad_labels)
+        graphs, y, wrong = labels_of_graphs(
+            source, root, shape, names, skip_bad_labels=skip_bad_labels
+        )
         known = _of_graphs(model, graphs, y, coverage, told, options)
+        known = known._replace(unusable=wrong)
     found = [_label(shape, known, list(columns), names, name, coverage) for name in names]
-    about = Evaluation(known.rows, known.bad, coverage, _draws(len(known.said), len(names)))
+    draws = _draws(len(known.said), len(names))
+    about = Evaluation(known.rows, known.bad, coverage, draws, known.unusable)
     return [evaluation_grid(found, about)]
 
 

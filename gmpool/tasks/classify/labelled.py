@@ -34,6 +34,8 @@ class Labelled(NamedTuple):
     rows: int
     bad: list[str]
     """Rows without a prediction, as place: problem."""
+    unusable: Sequence[str] = ()
+    """Labels that were taken for gaps, as place: problem."""
 
 
 def is_table(source: Any) -> bool:
@@ -82,7 +84,7 @@ def labels_of_cells(
             "correct them, or take them for gaps with --skip-bad-labels"
         )
     y = np.stack([values for values, _ in found], 1)
-    return Labelled(said, kept, y, rows, bad)
+    return Labelled(said, kept, y, rows, bad, wrong)
 
 
 def _numbers(cells: Sequence[str], shape: DataShape) -> tuple[Array, Wrong]:
@@ -123,8 +125,8 @@ def labels_of_graphs(
     names: Sequence[str],
     *,
     skip_bad_labels: bool = False,
-) -> tuple[PackedGraphs, Array]:
-    """(graphs of a set that is no table, their labels [G, T])"""
+) -> tuple[PackedGraphs, Array, list[str]]:
+    """(graphs of a set that is no table, their labels [G, T], those that were taken for gaps)"""
     graphs = source if isinstance(source, PackedGraphs) else None
     if graphs is None:
         graphs = (source if isinstance(source, Dataset) else load(source, root)).graphs
@@ -132,28 +134,32 @@ def labels_of_graphs(
         raise DataError(f"{graphs.name} has no labels to compare with")
     y = graphs.y.double().cpu().numpy()
     if graphs.task == shape.task == "multiclass":
-        return graphs, _as_the_models(graphs, y, shape, skip_bad_labels=skip_bad_labels)[:, None]
+        classes, wrong = _as_the_models(graphs, y, shape, skip_bad_labels=skip_bad_labels)
+        return graphs, classes[:, None], wrong
     there = graphs.task_names
     if graphs.task != shape.task or not set(names) <= set(there):
         raise DataError(
             f"{graphs.name} has {graphs.task} labels {', '.join(there) or '(without names)'}; the "
             f"model predicts {shape.task} labels {', '.join(names)}"
         )
-    return graphs, y[:, [there.index(name) for name in names]]
+    return graphs, y[:, [there.index(name) for name in names]], []
 
 
 def _as_the_models(
     graphs: PackedGraphs, y: Array, shape: DataShape, *, skip_bad_labels: bool
-) -> Array:
-    """Classes as the model numbers them; NaN is missing. [G]"""
+) -> tuple[Array, list[str]]:
+    """(classes as the model numbers them, where NaN is missing [G], those that it has not)"""
     number = {name: i for i, name in enumerate(shape.class_names)}
     each = np.array([number.get(name, np.nan) for name in graphs.class_names])
     classes = np.where(y < 0, np.nan, each[y.astype(np.int64).clip(0)])
-    there = {graphs.class_names[int(i)] for i in np.unique(y[(y >= 0) & np.isnan(classes)])}
-    if there and not skip_bad_labels:
+    unknown = np.flatnonzero((y >= 0) & np.isnan(classes)).tolist()
+    names = {i: graphs.class_names[int(y[i])] for i in unknown}
+    if names and not skip_bad_labels:
+        said = ", ".join(sorted({*names.values()}))
         raise DataError(
-            f"{graphs.name} has graphs of the class {', '.join(sorted(there))}, which the model "
-            f"does not know ({', '.join(shape.class_names)}); take such labels for gaps with "
-            "--skip-bad-labels"
+            f"{graphs.name} has graphs of the class {said}, which the model does not know "
+            f"({', '.join(shape.class_names)}); take such labels for gaps with --skip-bad-labels"
         )
-    return classes
+    return classes, [
+        f"graph {i}: class {shown(name)} is none of the model" for i, name in names.items()
+    ]

@@ -48,3 +48,15 @@ def test_the_title_is_the_first_that_there_is() -> None:
 def test_a_fact_of_several_grids_is_said_once() -> None:
     grid = Grid("t", [], facts=[("device", "a CPU")])
     assert render("html", [grid, grid]).count("a CPU") == 1
+
+
+def test_what_names_a_line_stays_in_sight() -> None:
+    """The label, where all lines are of one set; else the first column."""
+    names = [Column(name, [Square(f"a {name}")], left=True) for name in ("dataset", "label")]
+    number = Column("label", [Square("7")])
+    made = render("html", [Grid("", [*names, number])])
+    assert made.count('class="left stays"') == 2
+    assert '<th class="left stays">a label</th>' in made
+    assert '<th class="left">a dataset</th>' in made
+    made = render("html", [Grid("", [names[0], number])])
+    assert '<th class="left stays">a dataset</th>' in made

@@ -92,3 +92,24 @@ def test_several_grids_stand_apart_and_a_file_has_room() -> None:
     text = render("terminal", [WHOLE, RUNS])
     assert text == printed([WHOLE, RUNS], 200)
     assert "\n\n dataset" in text
+
+
+@pytest.mark.parametrize(("width", "tables"), [(120, 1), (80, 1), (60, 2), (45, 2), (30, 3)])
+def test_scores_of_labels_break_into_tables_that_keep_every_column(width: int, tables: int) -> None:
+    """Each with the labels; a column of which the lines are alike goes first."""
+    labels = [
+        Column("dataset", [Square("a set"), Square("a set")], left=True, essential=False),
+        Column("label", [Square("logP"), Square("mass")], left=True),
+    ]
+    numbers = [
+        Column(f"score{n}", [Square(f"{n}.25"), Square(f"{n}.75", f"{n}0 to {n}9")], f"at {n} %")
+        for n in range(1, 7)
+    ]
+    text = printed([Grid("Scores", [*labels, *numbers], ["a note"])], width)
+    assert text.count("logP") == text.count("mass") == tables
+    assert ("a set" in text) == (width == 120)
+    for column in numbers:
+        for said in (column.heading, column.small, *(s.text for s in column.squares)):
+            assert text.count(said) == 1, said
+        assert column.squares[1].small in text
+    assert max(map(len, text.splitlines())) <= width
