@@ -184,10 +184,14 @@ def executor_for(
             raise UserError(
                 "--workers and --replicas are two ways to do many runs at once: take one"
             )
-        count = _number("--workers", workers) or usable_cores()
+        count = worker_count(workers)
         return Processes(count) if count > 1 else Alone(device)
     together = _number("--replicas", replicas or ("1" if device == "cpu" else "auto"))
     return Alone(device) if together == 1 else Stacked(device, together, side_by_side)
+
+
+def worker_count(given: str) -> int:
+    return _number("--workers", given) or usable_cores()
 
 
 def _number(flag: str, given: str) -> int | None:

@@ -1,9 +1,7 @@
 """`gmpool embed`"""
 
-import gmpool
-from gmpool.cli.arguments import DataRoot, DeviceOption
-from gmpool.cli.made_rows import Maker
-from gmpool.cli.new_data import new_data
+from gmpool.cli.arguments import AddressOption, DataRoot, DeviceOption, ExecutorOption
+from gmpool.cli.model_rows import Where, write_rows
 from gmpool.cli.predict import (
     BatchOption,
     DataArgument,
@@ -12,11 +10,7 @@ from gmpool.cli.predict import (
     PartWorkersOption,
     SkipFlag,
     SmilesOption,
-    worker_count,
 )
-from gmpool.engine.checkpoint import load_model
-from gmpool.engine.device import usable_device
-from gmpool.tasks.predictions import Predictions
 
 
 def embed(
@@ -29,6 +23,8 @@ def embed(
     workers: PartWorkersOption = "auto",
     batch_size: BatchOption = None,
     device: DeviceOption = "auto",
+    executor: ExecutorOption = None,
+    address: AddressOption = None,
 ) -> None:
     """Write the vectors that a trained model makes of graphs.
 
@@ -39,17 +35,9 @@ def embed(
 
     gmpool embed my-model new.csv --out vectors.parquet
     """
-    given = new_data(dataset, output, data)
-    options = {
-        "device": usable_device(device),
-        "smiles_column": smiles_column,
-        "batch_size": batch_size,
-    }
-    saved, processes = load_model(model), worker_count(workers)
-
-    def make(source: str, done: int) -> Predictions:
-        return saved.embed(source, data, workers=processes, done=done, **options)
-
-    asked = {**options, "skip_bad_rows": skip_bad_rows}
-    origin = {"model": saved.digest, "options": asked, "version": gmpool.__version__}
-    Maker(make, origin, "vector", skip_bad_rows).write_all(given)
+    options = {"smiles_column": smiles_column, "batch_size": batch_size}
+    where = Where(workers, device, executor, address)
+    write_rows(
+        "embed", "vector", model, dataset, output, data, options, where,
+        skip_bad_rows=skip_bad_rows,
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gmpool.cli.arguments import DataRoot, DeviceOption, JsonFlag, OutOption, usable
+from gmpool.cli.arguments import DataRoot, DeviceOption, JsonFlag, OutOption, usable, worker_count
 from gmpool.cli.console import err
 from gmpool.cli.output import check_places, form_of, write
 from gmpool.cli.predict import (
@@ -12,7 +12,6 @@ from gmpool.cli.predict import (
     ModelArgument,
     PartWorkersOption,
     SmilesOption,
-    worker_count,
 )
 from gmpool.cli.row_bar import bar_of
 from gmpool.engine.checkpoint import load_model

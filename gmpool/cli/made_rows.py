@@ -16,17 +16,13 @@ from gmpool.cli.new_data import NewData
 from gmpool.cli.row_bar import bar_of
 from gmpool.cli.row_counts import Counts
 from gmpool.cli.row_file import row_file
+from gmpool.cli.several import Several, with_input
 from gmpool.cli.unfinished import (
-    DONE,
     Origin,
     Unfinished,
     Write,
     can_be_gone_on_with,
-    changed_parts,
-    digest_of,
 )
-from gmpool.errors import StoreError, UserError
-from gmpool.journal import Journal
 from gmpool.tasks.predictions import Predictions
 
 
@@ -48,34 +44,11 @@ class Maker:
             ((source, output),) = data.pairs
             self._write(source, output)
             return
-        journal = Journal(data.folder / DONE)
-        known = {entry["key"]: entry for _, entry in journal}
-        for number, (source, output) in enumerate(data.pairs, start=1):
-            assert output is not None, "several are written to a folder"
-            origin = self._origin(source)
-            entry, before = known.get(output.name), output.exists()
-            changed = changed_parts(entry.get("origin"), origin) if entry else ""
-            if before and entry and not changed and entry.get("bytes") == output.stat().st_size:
-                say(f"{output}: done before")
-                continue
-            if before:
-                why = f"was made with {changed}" if changed else "is not what was made before"
-                say(f"{output} {why}: it is made again")
-            self._write(source, output, origin, f"{number}/{len(data.pairs)} {Path(source).name}")
-            done = {"key": output.name, "origin": origin, "bytes": output.stat().st_size}
-            try:
-                journal.append(done)
-            except StoreError as error:
-                raise UserError(
-                    f"{output} is whole, but {journal.path} could not be written to say so: "
-                    f"{error.__cause__}; with room there the same command goes on"
-                ) from error
-
-    def _origin(self, source: str) -> Origin:
-        """With the input, where it is a file or a folder."""
-        path = Path(source)
-        given = digest_of(path) if path.is_file() or path.is_dir() else source
-        return {**self.origin, "input": given}
+        several = Several(data, self.origin)
+        for number, (source, output, origin) in enumerate(several.left(), start=1):
+            name = f"{number + several.done}/{len(data.pairs)} {Path(source).name}"
+            self._write(source, output, origin, name)
+            several.note(output, origin)
 
     def _write(
         self, source: str, output: Path | None, origin: Origin | None = None, name: str = ""
@@ -83,7 +56,7 @@ class Maker:
         if output is None or not can_be_gone_on_with(output):
             self._at_once(source, output, name)
         else:
-            self._part_by_part(source, output, origin or self._origin(source), name)
+            self._part_by_part(source, output, origin or with_input(self.origin, source), name)
 
     def _at_once(self, source: str, output: Path | None, name: str) -> None:
         made, counts = self.make(source, 0), Counts()

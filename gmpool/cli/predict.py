@@ -5,16 +5,10 @@ from typing import Annotated
 
 import typer
 
-import gmpool
-from gmpool.cli.arguments import DataRoot, DeviceOption, usable
-from gmpool.cli.made_rows import Maker
-from gmpool.cli.new_data import new_data
+from gmpool.cli.arguments import AddressOption, DataRoot, DeviceOption, ExecutorOption, usable
+from gmpool.cli.model_rows import Where, write_rows
 from gmpool.cli.row_file import ENDINGS
-from gmpool.engine.checkpoint import load_model
-from gmpool.engine.device import usable_device
-from gmpool.engine.executors.processes import usable_cores
 from gmpool.errors import UserError
-from gmpool.tasks.predictions import Predictions
 
 ModelArgument = Annotated[
     Path, typer.Argument(help="Folder written by gmpool train --save-model.", callback=usable)
@@ -82,6 +76,8 @@ def predict(
     workers: PartWorkersOption = "auto",
     batch_size: BatchOption = None,
     device: DeviceOption = "auto",
+    executor: ExecutorOption = None,
+    address: AddressOption = None,
 ) -> None:
     """Apply a trained model to new data.
 
@@ -96,27 +92,12 @@ def predict(
     gmpool predict my-model new.csv --out predictions.csv
 
     gmpool predict my-model 'parts/*.csv' --out predicted --coverage 0.9
+
+    gmpool predict my-model 'parts/*.csv' --out predicted --executor ray
     """
-    given = new_data(dataset, output, data)
-    options = {
-        "device": usable_device(device),
-        "smiles_column": smiles_column,
-        "coverage": coverage,
-        "batch_size": batch_size,
-    }
-    saved, processes = load_model(model), worker_count(workers)
-
-    def make(source: str, done: int) -> Predictions:
-        return saved.predict(source, data, workers=processes, done=done, **options)
-
-    asked = {**options, "skip_bad_rows": skip_bad_rows}
-    origin = {"model": saved.digest, "options": asked, "version": gmpool.__version__}
-    Maker(make, origin, "prediction", skip_bad_rows).write_all(given)
-
-
-def worker_count(given: str) -> int:
-    if given == "auto":
-        return usable_cores()
-    if not (given.isdecimal() and len(given) < 5 and int(given) >= 1):
-        raise UserError(f"--workers takes auto or a number from 1 to 9,999, got {given!r}")
-    return int(given)
+    options = {"smiles_column": smiles_column, "coverage": coverage, "batch_size": batch_size}
+    where = Where(workers, device, executor, address)
+    write_rows(
+        "predict", "prediction", model, dataset, output, data, options, where,
+        skip_bad_rows=skip_bad_rows,
+    )  # fmt: skip

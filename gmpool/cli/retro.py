@@ -15,9 +15,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from gmpool.cli.arguments import DataRoot, usable
+from gmpool.cli.arguments import DataRoot, usable, worker_count
 from gmpool.cli.console import INTERRUPTED, err, say
-from gmpool.cli.retro_predict import WorkersOption, predict, retro_task, worker_count
+from gmpool.cli.retro_predict import WorkersOption, predict, retro_task
 from gmpool.errors import UserError
 from gmpool.file_paths import require_other_file, require_writable_file, require_writable_folder
 

@@ -10,10 +10,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from gmpool.cli.arguments import DeviceOption, usable
+from gmpool.cli.arguments import DeviceOption, usable, worker_count
 from gmpool.cli.console import INTERRUPTED, err, out, say
 from gmpool.cli.output import save
-from gmpool.cli.predict import worker_count as worker_count
 from gmpool.cli.row_bar import bar_of
 from gmpool.cli.row_file import ENDINGS, check_target, row_file
 from gmpool.engine.checkpoint import load_model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ class Log:
         self.runs: list[tuple[str, int, int, bool]] = []
         self.stacks: list[int] = []
         self.notes: list[str] = []
+        self.places: dict[str, int] = {}
 
     def run_started(self, job: Job, run: Run) -> Callable[[Epoch], None]:
         return lambda epoch: self.epochs.append(epoch.epoch)
@@ -46,6 +47,9 @@ class Log:
     def run_finished(self, job: Job, run: Run, row: Row, *, reused: bool) -> None:
         assert run.key == row.key
         self.runs.append((job.model.method, run.seed, run.fold, reused))
+
+    def placed(self, runs: Mapping[str, int]) -> None:
+        self.places = dict(runs)
 
     def note(self, text: str) -> None:
         self.notes.append(text)

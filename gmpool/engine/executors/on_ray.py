@@ -94,7 +94,7 @@ class OnRay:
     def _tasks(self, work: Sequence[Work]) -> Iterator[Runs]:
         """Runs of one job, as many as are done together."""
         total = sum(len(runs) for _, runs in work)
-        size = self.replicas or (ceil(total / self.workers) if self.cluster.gpus else 1)
+        size = self.replicas or (ceil(total / max(self.workers, 1)) if self.cluster.gpus else 1)
         for number, (_, runs) in enumerate(work):
             for at in range(0, len(runs), size):
                 yield [(number, run) for run in runs[at : at + size]]

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import gmpool
 from gmpool.engine.provenance import source_digest
 from gmpool.errors import MissingPackage, UserError
 from gmpool.main_module import needs_main
@@ -101,7 +100,12 @@ class Cluster:
                 "what a script defines itself is unknown on the nodes of a cluster: put it into a "
                 "package that is installed on all of them (docs/extending.md)"
             )
-        name, place = secrets.token_hex(8), [ray.put((_origin(), content))]
+        if self.gpus and not self.slots:
+            raise UserError(
+                "no node of the cluster has a GPU: take --device cpu, or begin nodes with "
+                "ray start --num-gpus"
+            )
+        name, place = secrets.token_hex(8), [ray.put((source_digest(), content))]
         remote = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0)(_do)
         todo = _Todo(things)
         running: dict[Any, tuple[Thing, int]] = {}
@@ -186,8 +190,8 @@ def _do(do: Callable[[Any, Any], Any], name: str, place: list[Any], thing: bytes
     node = socket.gethostname(), _ray().get_runtime_context().get_node_id()
     try:
         if name not in _known:
-            origin, content = _ray().get(place[0])
-            _require_same(origin, node[0])
+            source, content = _ray().get(place[0])
+            _require_same(source, node[0])
             _known.clear()
             _known[name] = pickle.loads(content)
         return pickle.dumps((do(_known[name], pickle.loads(thing)), None)), node
@@ -197,16 +201,11 @@ def _do(do: Callable[[Any, Any], Any], name: str, place: list[Any], thing: bytes
         return pickle.dumps((None, error)), node
 
 
-def _origin() -> tuple[str, str]:
-    return gmpool.__version__, source_digest()
-
-
-def _require_same(origin: tuple[str, str], node: str) -> None:
-    if origin != _origin():
-        (theirs, theirs_source), (mine, mine_source) = origin, _origin()
+def _require_same(source: str, node: str) -> None:
+    if source != source_digest():
         raise UserError(
-            f"node {node} has gmpool {mine} (source {mine_source}), the command is of {theirs} "
-            f"({theirs_source}): install the same on every node"
+            f"node {node} has another gmpool (source {source_digest()}) than the command (source "
+            f"{source}): install the same on every node"
         )
 
 

@@ -93,10 +93,10 @@ def test_a_node_that_is_lost_costs_what_it_was_doing() -> None:
 
 
 def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_tasks, "_origin", lambda: ("1.0", "aaaa"))
-    with pytest.raises(UserError, match=r"node far has gmpool 1\.0 \(source aaaa\), the command"):
-        ray_tasks._require_same(("0.9", "bbbb"), "far")
-    ray_tasks._require_same(("1.0", "aaaa"), "far")
+    monkeypatch.setattr(ray_tasks, "source_digest", lambda: "aaaa")
+    with pytest.raises(UserError, match=r"node far has another gmpool \(source aaaa\) than"):
+        ray_tasks._require_same("bbbb", "far")
+    ray_tasks._require_same("aaaa", "far")
 
 
 def test_further_nodes_of_a_machine_are_numbered() -> None:
