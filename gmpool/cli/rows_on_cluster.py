@@ -39,6 +39,7 @@ def write_on(cluster: Cluster, data: NewData, maker: Maker) -> None:
             "--executor ray gives each node an input at a time: give several, such as "
             "'parts/*.csv', with --out FOLDER; one alone is done by all cores of this machine"
         )
+    data.folder.mkdir(parents=True, exist_ok=True)
     several, total = Several(data, maker.origin), len(data.pairs)
     failed: list[str] = []
     rows, done = Counter[str](), 0

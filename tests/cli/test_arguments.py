@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from gmpool.cli.arguments import executor_for
+from gmpool.cli.arguments import cluster_for, executor_for, way_for
 from gmpool.engine.executors.executor import Alone, Executor
+from gmpool.engine.executors.on_ray import OnRay
 from gmpool.engine.executors.processes import Processes, usable_cores
+from gmpool.engine.executors.ray_tasks import Cluster
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.errors import UserError
 from gmpool.options import settings_from
@@ -77,6 +79,38 @@ def test_what_cannot_be_is_refused(asked: tuple[Any, ...], said: str) -> None:
     with pytest.raises(UserError) as error:
         executor_for(*asked)
     assert said in str(error.value)
+
+
+def test_a_cluster_is_asked_for_by_name() -> None:
+    assert cluster_for(None, None) is None
+    assert cluster_for("ray", None) == Cluster("auto")
+    assert cluster_for("ray", "local") == Cluster("local")
+    with pytest.raises(UserError, match="unknown executor 'rya'; did you mean 'ray'"):
+        cluster_for("rya", None)
+    with pytest.raises(UserError, match="--address here:1 is of a cluster: say --executor ray"):
+        cluster_for(None, "here:1")
+
+
+def test_on_a_cluster_a_run_has_a_cpu_and_a_stack_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"CPU": 8.0, "GPU": 2.0}
+    monkeypatch.setattr(Cluster, "slots", property(lambda self: 2 if self.gpus else 8))
+    monkeypatch.setattr(Cluster, "has_gpus", property(lambda self: there["GPU"] > 0))
+    ray = Cluster("auto")
+    way = way_for("auto", None, None, cluster=ray)
+    assert (way.executor, way.workers, way.where) == (OnRay(Cluster("auto", 1)), 2, "")
+    there["GPU"] = 0.0
+    way = way_for("auto", "4", None, cluster=ray)
+    assert (way.executor, way.workers) == (OnRay(ray, 4), 8)
+    assert way.where.endswith("1 thread")
+    for asked, said in (
+        ({"workers": "2"}, "--workers is for this machine"),
+        ({"side_by_side": 2}, "--side-by-side is for this machine"),
+        ({"tf32": True}, "--tf32 is for a GPU"),
+        ({"device": "cuda:1"}, "--device takes cpu, cuda or auto on a cluster, got 'cuda:1'"),
+    ):
+        options: dict[str, Any] = {"device": "auto", "replicas": None, "workers": None, **asked}
+        with pytest.raises(UserError, match=said):
+            way_for(**options, cluster=ray)
 
 
 def test_precision_is_what_was_asked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from gmpool.engine.executors import ray_tasks
 from gmpool.errors import UserError
+from gmpool.tasks.predictions import Answer, Predictions
 
 HERE = str(Path(__file__).parent)
 
@@ -42,6 +45,12 @@ def nodes(count: int) -> Iterator[Any]:
             cluster.shutdown()
 
 
+def soon(patch: pytest.MonkeyPatch) -> None:
+    """What is lost is done again in a moment."""
+    patch.setattr(ray_tasks, "PAUSES", (0.1, 1.0))
+    patch.setattr(ray_tasks, "LOOK", 0.2)
+
+
 def product(factor: int, number: int) -> int:
     return factor * number
 
@@ -51,12 +60,17 @@ def slow_product(factor: int, number: int) -> int:
     return factor * number
 
 
-def numbered(_: None, number: int) -> tuple[int, str]:
-    """With the node that does it."""
+def end_a_node(shared: tuple[Path, str], number: int) -> int:
+    """Once, and not the first of the cluster, with which all would end."""
     import ray
 
-    time.sleep(1)
-    return number, ray.get_runtime_context().get_node_id()
+    (folder, head), here = shared, ray.get_runtime_context().get_node_id()
+    time.sleep(0.2)
+    if here != head and not any(folder.iterdir()):
+        (folder / str(number)).touch()
+        os.kill(os.getppid(), signal.SIGKILL)
+        os._exit(1)
+    return number
 
 
 def fail(shared: object, how: str) -> None:
@@ -70,3 +84,21 @@ def die(times: int, folder: Path) -> str:
         (folder / str(before)).touch()
         os._exit(1)
     return "done"
+
+
+class Lengths:
+    """Says of each line of a file how long it is; the first that reads `deadly` dies of it."""
+
+    def __init__(self, folder: Path, deadly: str) -> None:
+        self.folder, self.deadly = folder, deadly
+
+    def __call__(self, source: str, done: int) -> Predictions:
+        time.sleep(0.2)
+        (self.folder / f"{Path(source).name}-{time.time_ns()}").touch()
+        if Path(source).name == self.deadly and len([*self.folder.glob(f"{self.deadly}-*")]) == 1:
+            os._exit(1)
+        lines = Path(source).read_text().split()
+        if "?" in lines:
+            raise UserError(f"{source}: not of this kind")
+        answers = [Answer([line], source, [len(line)], None) for line in lines]
+        return Predictions.beside(["smiles"], {"length": float}, [answers], len(lines))

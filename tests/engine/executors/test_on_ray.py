@@ -8,11 +8,10 @@ from threading import Timer
 from typing import Any
 
 import pytest
-from on_nodes import nodes
+from on_nodes import nodes, soon
 from small_jobs import Log, job, timeless
 from small_sets import dataset
 
-from gmpool.engine.executors import ray_tasks
 from gmpool.engine.executors.executor import Alone
 from gmpool.engine.executors.on_ray import OnRay
 from gmpool.engine.executors.ray_tasks import Cluster
@@ -30,11 +29,11 @@ def three() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_tasks, "PAUSES", (0.1, 1.0))
+    soon(monkeypatch)
 
 
 class Killer(Log):
-    """A watcher who has a node killed, after its first run, when it has been given another."""
+    """A watcher who has a node killed after five runs."""
 
     def __init__(self, cluster: Any) -> None:
         super().__init__()
@@ -43,7 +42,7 @@ class Killer(Log):
 
     def placed(self, runs: Any) -> None:
         super().placed(runs)
-        if len(runs) == 3 and self.timer is None:
+        if sum(runs.values()) >= 5 and self.timer is None:
             self.timer = Timer(
                 0.1, self.cluster.remove_node, [self.node], {"allow_graceful": False}
             )
@@ -73,8 +72,8 @@ def test_forty_runs_are_those_of_one_machine_though_a_node_is_killed(
     three: Any, tmp_path: Path
 ) -> None:
     """To the last bit, and each once."""
-    data = dataset(60, 10)
-    asked = [job(method, data, folds=10, seeds=2, epochs=20) for method in ("gmt", "mean")]
+    data = dataset(30, 10)
+    asked = [job(method, data, folds=10, seeds=2, epochs=6) for method in ("gmt", "mean")]
     killer, store = Killer(three), RunStore(tmp_path / "ray")
     found = run_jobs(asked, store, OnRay(Cluster(three.address)), watcher=killer)
     assert killer.timer is not None

@@ -7,10 +7,9 @@ import types
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from threading import Timer
 
 import pytest
-from on_nodes import die, fail, nodes, numbered, product, slow_product
+from on_nodes import die, end_a_node, fail, nodes, product, slow_product, soon
 
 from gmpool.engine.executors import ray_tasks
 from gmpool.engine.executors.ray_tasks import Cluster
@@ -59,7 +58,7 @@ def test_a_defect_is_raised_and_says_where(cluster: Cluster) -> None:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_tasks, "PAUSES", (0.1, 1.0))
+    soon(monkeypatch)
 
 
 def test_what_is_lost_is_done_again_twice(cluster: Cluster, tmp_path: Path) -> None:
@@ -75,20 +74,15 @@ def test_what_is_lost_three_times_is_reported(cluster: Cluster, tmp_path: Path) 
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_node_that_is_lost_costs_what_it_was_doing() -> None:
+def test_a_node_that_is_lost_costs_what_it_was_doing(tmp_path: Path) -> None:
     ray_tasks._ray().shutdown()
     with nodes(3) as three:
-        *_, last = three.worker_nodes
         cluster, told = Cluster(three.address), list[tuple[int, int]]()
-        came, killed = [], []
-        for each in cluster.each(numbered, None, range(15), lambda *lost: told.append(lost)):
-            came.append(each)
-            if each.made[1] == last.node_id and not killed:  # it is given more, and is then gone
-                killed.append(Timer(0.5, three.remove_node, [last], {"allow_graceful": False}))
-                killed[0].start()
-        assert sorted(each.made[0] for each in came) == [*range(15)]
-        assert told
-        assert len({each.node for each in came}) == 3
+        shared = tmp_path, three.head_node.node_id
+        came = [*cluster.each(end_a_node, shared, range(12), lambda *lost: told.append(lost))]
+        assert sorted(each.made for each in came) == [*range(12)]
+        assert [str(thing) for thing, _ in told] == [path.name for path in tmp_path.iterdir()]
+        assert {times for _, times in told} <= {1, 2}
         assert cluster.slots == 2
 
 
