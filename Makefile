@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install run test lint bench campaign clean
+.PHONY: install run test test-slow lint bench campaign clean
 
 install: $(STAMP)
 
@@ -20,8 +20,12 @@ $(STAMP): pyproject.toml constraints.txt
 run: $(STAMP)
 	$(BIN)/gmpool train MUTAG --method gmt --method mean --folds 10 --seeds 1 --device cpu --workers auto --store runs --out report/mutag.html
 
+# All but what is marked slow: compiling C++, the largest set, processes that start processes.
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

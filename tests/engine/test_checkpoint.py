@@ -139,7 +139,8 @@ def test_no_file_of_ours_is_a_pickle() -> None:
     """Only workers are sent such bytes, by the process that started them, and none are kept."""
     package = Path(checkpoint.__file__).parents[1]
     sources = {p.relative_to(package).as_posix(): p.read_text() for p in package.rglob("*.py")}
-    named = ("engine/executors/processes.py", "tasks/crew.py", "worker_process.py")
+    executors = [f"engine/executors/{name}.py" for name in ("processes", "on_ray", "ray_tasks")]
+    named = (*executors, "tasks/crew.py", "worker_process.py")
     workers = "".join(sources.pop(name) for name in named)
     for word in ("import pickle", "torch.load(", "torch.save(", "allow_pickle=True", "joblib"):
         assert [name for name, text in sources.items() if word in text] == [], word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 import torch
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
@@ -110,7 +112,15 @@ def test_names_of_vectors_are_known_after_a_fit() -> None:
         GraphRegressor().get_feature_names_out()
 
 
+@pytest.fixture
+def no_worker_left() -> Iterator[None]:
+    """joblib keeps its processes for who asks next."""
+    yield
+    get_reusable_executor().shutdown(wait=True)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_worker_left")
 def test_a_search_in_processes_trains_members_in_each() -> None:
     """Whose processes have none of their own, and find what one process alone finds."""
     model = GraphRegressor(**{**SMALL, "n_jobs": 2})

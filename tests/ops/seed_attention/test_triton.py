@@ -53,7 +53,7 @@ def attended(z: Tensor, *rest: Any, widths: list[int], **options: Any) -> tuple[
         (ONE, 1, 4, [63], torch.float32, False),
         (HOLES, 4, 5, [20, 20, 30], torch.float32, False),
         (HOLES, 1, 2, [1], torch.float32, True),
-        (HOLES, 2, 4, [130], torch.float32, True),
+        pytest.param(HOLES, 2, 4, [130], torch.float32, True, marks=pytest.mark.slow),
         (MANY, 1, 5, [20, 128, 3], torch.float32, False),
         (MANY, 1, 40, [10], torch.float32, True),
         (MANY, 8, 9, [10], torch.float32, False),  # over seeds one head at a time
