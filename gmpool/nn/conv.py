@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import WrongType, unknown
 from gmpool.graph import AnyEdges, Columns, OneHot, plain
+from gmpool.nn.batch_norm import BatchNorm
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops.add_bias import add_bias, affine
@@ -99,18 +100,54 @@ class GINConv(KeepsOptions):
 
     in_dim, out_dim: widths before and after.
     eps: ε, which is not learned.
+    batch_norm: whether a ReLU and a batch norm follow the two layers, as in GMT's published code.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"plain"})
 
-    def __init__(self, in_dim: int, out_dim: int, *, eps: float = 0.0) -> None:
+    def __init__(
+        self, in_dim: int, out_dim: int, *, eps: float = 0.0, batch_norm: bool = False
+    ) -> None:
         super().__init__()
         self.eps = eps
         self.mlp = TwoLayers(in_dim, out_dim, out_dim)
+        self.norm = BatchNorm(out_dim) if batch_norm else None
 
-    def forward(self, x: Tensor | Columns, edges: AnyEdges, *, relu: bool = False) -> Tensor:
+    def forward(
+        self,
+        x: Tensor | Columns,
+        edges: AnyEdges,
+        *,
+        relu: bool = False,
+        counts: Tensor | None = None,
+    ) -> Tensor:
+        """counts [N]: the rows that count, for the norm; None: all."""
         x = plain(x)
-        return self.mlp((1 + self.eps) * x + edges.plain.matmul(x), relu=relu)
+        rows = (1 + self.eps) * x + edges.plain.matmul(x)
+        if self.norm is None:
+            return self.mlp(rows, relu=relu)
+        rows = self.norm(self.mlp(rows, relu=True), counts)
+        return torch.relu(rows) if relu else rows
+
+
+class GraphConv(KeepsOptions):
+    """W x_i + b + Σ_j W' x_j, a map of its own for the node itself (Morris et al., 2019).
+
+    x [N, in_dim] -> [N, out_dim]
+
+    in_dim, out_dim: widths before and after.
+    """
+
+    reads: ClassVar[frozenset[str]] = frozenset({"plain"})
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        self.itself = nn.Linear(in_dim, out_dim)
+        self.around = nn.Linear(in_dim, out_dim, bias=False)
+
+    def forward(self, x: Tensor | Columns, edges: AnyEdges) -> Tensor:
+        x = plain(x)
+        return self.itself(x) + edges.plain.matmul(self.around(x))
 
 
 class ForeignConv(nn.Module):
@@ -151,9 +188,23 @@ def make_conv(conv: str | ConvFactory | None, in_dim: int, out_dim: int) -> nn.M
     return CONVS[conv](in_dim, out_dim)
 
 
-def activated(conv: nn.Module, x: Tensor | OneHot, edges: AnyEdges) -> Tensor:
-    """The ReLU of a convolution, which ours do on the way."""
-    if not isinstance(conv, (GCNConv, GINConv)):
-        return torch.relu(conv(x, edges))
-    out: Tensor = conv(x, edges, relu=True)
-    return out
+def activated(
+    conv: nn.Module,
+    x: Tensor | OneHot,
+    edges: AnyEdges,
+    norm: nn.Module | None = None,
+    counts: Tensor | None = None,
+) -> Tensor:
+    """The ReLU of a convolution, which ours do on the way, or of a norm after it.
+
+    counts [N]: the rows that count, for norms; None: all.
+    """
+    out: Tensor
+    if isinstance(conv, GINConv):
+        out = conv(x, edges, relu=norm is None, counts=counts)
+    elif isinstance(conv, GCNConv):
+        out = conv(x, edges, relu=norm is None)
+    else:
+        out = conv(x, edges)
+        out = torch.relu(out) if norm is None else out
+    return out if norm is None else torch.relu(norm(out, counts))

@@ -1,6 +1,7 @@
 """Embeddings of categorical atoms and bonds, and the convolutions that read bonds."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError
 from gmpool.graph.edges import AnyEdges, incidence
+from gmpool.nn.batch_norm import BatchNorm
 from gmpool.nn.keeps_options import KeepsOptions
 from gmpool.nn.two_layers import TwoLayers
 from gmpool.ops import choice
@@ -70,24 +72,30 @@ class BondConv(KeepsOptions):
 
 
 class BondGINConv(KeepsOptions):
-    """GIN with bond embeddings, as OGB's baseline has it, without its batch norms. [N, D] -> [N, D]
+    """GIN with bond embeddings, as OGB's baseline has it. [N, D] -> [N, D]
 
     x'_i = MLP((1 + ε) x_i + Σ_{j→i} ReLU(x_j + e_ij)) with a learned ε that begins at 0.
 
     bond_sizes: how many categories each column of the bonds has.
     dim: D.
+    batch_norm: whether the MLP has a batch norm before its ReLU, as in OGB's and GMT's code.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"bonds"})
 
-    def __init__(self, bond_sizes: tuple[int, ...], dim: int) -> None:
+    def __init__(self, bond_sizes: tuple[int, ...], dim: int, *, batch_norm: bool = False) -> None:
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(()))
         self.mlp = TwoLayers(dim, 2 * dim, dim)
         self.bonds = MultiHotEmbedding(bond_sizes, dim)
+        self.norm = BatchNorm(2 * dim) if batch_norm else None
 
-    def forward(self, x: Tensor, edges: AnyEdges) -> Tensor:
-        return self.mlp((1 + self.eps) * x + self._messages(x, edges))
+    def forward(self, x: Tensor, edges: AnyEdges, *, counts: Tensor | None = None) -> Tensor:
+        """counts [N]: the rows that count, for the norm; None: all."""
+        rows = (1 + self.eps) * x + self._messages(x, edges)
+        if self.norm is None:
+            return self.mlp(rows)
+        return self.mlp(rows, between=partial(self.norm, counts=counts))
 
     def _messages(self, x: Tensor, edges: AnyEdges) -> Tensor:
         if by_kind(x) and (bonds := edges.bonds) is not None:

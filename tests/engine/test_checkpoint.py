@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from gmpool.data import PackedGraphs, Split, from_smiles
 from gmpool.engine import checkpoint
 from gmpool.engine.checkpoint import load_model, save_model, saved_key
 from gmpool.errors import CheckpointError
+from gmpool.nn.batch_norm import running_of
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.predict import predict
 from gmpool.tasks.classify.settings import ModelConfig
@@ -75,6 +77,18 @@ def test_a_loaded_model_predicts_the_same(make, config: ModelConfig, tmp_path: P
     assert torch.equal(predict(again, graphs), predict(model, graphs))
     assert (again.shape, again.config) == (model.shape, model.config)
     assert description["about"] == {"note": "n"}
+
+
+def test_running_statistics_are_saved(tmp_path: Path) -> None:
+    graphs = classes()
+    model = fresh(graphs, replace(CONFIGS["mean"], method="gin", batch_norm="both"))
+    model.train()
+    model.loss(graphs.batch(range(24)), *model.phases)
+    model.eval()
+    save_model(CLASSIFY, model, tmp_path / "m")
+    again = load_model(tmp_path / "m")[1]
+    assert running_of(again)
+    assert torch.equal(predict(again, graphs), predict(model, graphs))
 
 
 def test_a_saved_model_predicts_row_by_row(tmp_path: Path) -> None:
@@ -367,9 +381,11 @@ def test_a_full_disk_leaves_a_whole_model(
 
 LIMITED = """
 import resource, sys
+from dataclasses import replace
 from pathlib import Path
 from gmpool.engine.checkpoint import load_model, save_model
 from gmpool.errors import CheckpointError
+from gmpool.nn.batch_norm import running_of
 folder = Path(sys.argv[1])
 task, model, _ = load_model(folder)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))

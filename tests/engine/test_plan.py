@@ -135,7 +135,7 @@ def test_every_shipped_plan(name: str) -> None:
 def test_which_plans_are_shipped() -> None:
     assert shipped_plans() == [
         "ablation", "ablation-beyond", "cpu", "gln", "leaderboard", "molgan", "quick", "synthetic",
-        "table1", "validation", "zinc",
+        "table1", "validation", "variants", "zinc",
     ]  # fmt: skip
     root = Path(__file__).parents[2]
     assert (root / "plans").resolve() == root / "gmpool" / "plans"
@@ -158,6 +158,13 @@ def test_the_ablation_is_of_what_the_paper_calls_so() -> None:
         "mean pooling",
     ]  # fmt: skip
     assert plan.jobs()[0].runs == read_plan("ablation-beyond").jobs()[0].runs
+
+
+def test_variants_stand_beside_the_lines_of_table_1() -> None:
+    plan, table = read_plan("variants"), read_plan("table1")
+    plain = {run.key for job in plan.jobs() if not job.changed for run in job.runs}
+    assert plain < {run.key for job in table.jobs() for run in job.runs}
+    assert sum(job.changed for job in plan.jobs()) == len(plan.jobs()) / 2
 
 
 ERRORS = {

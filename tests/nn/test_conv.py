@@ -9,6 +9,7 @@ from torch import nn
 from torch_geometric.nn import GATConv, RGCNConv
 from torch_geometric.nn import GCNConv as PyGGCNConv
 from torch_geometric.nn import GINConv as PyGGINConv
+from torch_geometric.nn import GraphConv as PyGGraphConv
 
 from gmpool import GMPool, GraphMultisetTransformer
 from gmpool.errors import UserError
@@ -17,6 +18,7 @@ from gmpool.nn.conv import (
     ForeignConv,
     GCNConv,
     GINConv,
+    GraphConv,
     IdentityConv,
     activated,
     is_linear,
@@ -48,6 +50,31 @@ def test_gin_equals_pyg() -> None:
     batch = random_batch([5, 1, 0, 4], 3)
     ours = GINConv(3, 6).double()
     expected = PyGGINConv(ours.mlp)(batch.x, batch.edge_index)
+    torch.testing.assert_close(ours(batch.x, edges_of(batch)), expected)
+
+
+def test_gin_with_a_norm_is_gmts() -> None:
+    """Linear, ReLU, linear, ReLU, norm, in GMT's published code; then the ReLU of the layer."""
+    batch = random_batch([5, 1, 4], 3)
+    torch.manual_seed(0)
+    conv = GINConv(3, 6, batch_norm=True).double()
+    assert conv.norm is not None
+    mlp = nn.Sequential(*conv.mlp, nn.ReLU(), nn.BatchNorm1d(6).double())
+    expected = PyGGINConv(mlp)(batch.x, batch.edge_index)
+    torch.testing.assert_close(conv(batch.x, edges_of(batch)), expected)
+    conv.eval()
+    rows = conv(batch.x, edges_of(batch))
+    torch.testing.assert_close(conv(batch.x, edges_of(batch), relu=True), torch.relu(rows))
+
+
+def test_a_graph_convolution_is_pygs() -> None:
+    batch = random_batch([5, 1, 4], 3, weighted=True, directed=True)
+    ours, pyg = GraphConv(3, 6).double(), PyGGraphConv(3, 6).double()
+    pyg.load_state_dict({
+        "lin_root.weight": ours.itself.weight, "lin_rel.bias": ours.itself.bias,
+        "lin_rel.weight": ours.around.weight,
+    })  # fmt: skip
+    expected = pyg(batch.x, batch.edge_index, batch.weight)
     torch.testing.assert_close(ours(batch.x, edges_of(batch)), expected)
 
 

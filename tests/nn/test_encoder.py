@@ -10,6 +10,7 @@ from gmpool.data import from_smiles
 from gmpool.errors import UserError
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.graph.edges import Edges
+from gmpool.nn.batch_norm import BatchNorm
 from gmpool.nn.encoder import Encoder, MoleculeEncoder
 
 
@@ -48,3 +49,38 @@ def test_molecules_are_encoded_alike_from_a_set_and_from_edges() -> None:
     loose = Edges(batch.edge_index[:, shuffle], batch.num_nodes, edge_attr=batch.edge_attr[shuffle])
     torch.testing.assert_close(packed, encoder(batch.x, loose).x)
     assert packed.shape == (batch.num_nodes, 48)
+
+
+def test_norms_stand_after_each_convolution() -> None:
+    """Before its ReLU, and what is propagated is what comes after that."""
+    torch.manual_seed(0)
+    batch = random_batch([5, 1, 4], 3)
+    encoder, edges = Encoder(3, 8, batch_norm="after").double(), edges_of(batch)
+    x, expected = batch.x, []
+    for conv in encoder.convs:
+        x = torch.relu(torch.nn.BatchNorm1d(8).double()(conv(x, edges)))
+        expected.append(x)
+    columns = encoder(batch.x, edges)
+    torch.testing.assert_close(columns.x, torch.cat(expected, dim=1))
+    torch.testing.assert_close(columns.gcn_known[0], edges.gcn.matmul(expected[0]))
+
+
+def test_norms_of_molecules_stand_where_they_are_asked_for() -> None:
+    graphs = from_smiles(["CCO", "c1ccccc1N", "C"])
+    for place, conv, count in (("after", "gcn", 3), ("inside", "gin", 3), ("both", "gin", 6)):
+        sizes = graphs.cat_sizes, graphs.edge_cat_sizes
+        encoder = MoleculeEncoder(*sizes, 16, conv=conv, batch_norm=place)
+        norms = [part for part in encoder.modules() if isinstance(part, BatchNorm)]
+        assert len(norms) == count
+        batch = graphs.batch([0, 1, 2])
+        assert encoder(batch.x, BatchEdges(batch)).x.isfinite().all()
+        assert all(norm.running_mean.any() for norm in norms)
+
+
+def test_without_norms_the_first_weights_are_the_same() -> None:
+    made = []
+    for place in (None, "after"):
+        torch.manual_seed(0)
+        made.append(dict(Encoder(3, 8, conv="gin", batch_norm=place).named_parameters()))
+    without, with_norms = made
+    assert all(torch.equal(weight, with_norms[name]) for name, weight in without.items())

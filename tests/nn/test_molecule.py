@@ -56,6 +56,16 @@ def test_gin_of_bonds_is_the_formula() -> None:
     torch.testing.assert_close(conv(batch.x, edges), conv.mlp(sums))
 
 
+def test_gin_of_bonds_with_a_norm_has_it_between_its_linear_maps() -> None:
+    torch.manual_seed(0)
+    batch, _, edges = bonded()
+    conv = BondGINConv((3,), 5, batch_norm=True).double()
+    first, relu, second = conv.mlp
+    norm = torch.nn.BatchNorm1d(10).double()
+    sums = batch.x + conv._messages(batch.x, edges)
+    torch.testing.assert_close(conv(batch.x, edges), second(relu(norm(first(sums)))))
+
+
 @pytest.mark.parametrize("name", BOND_CONVS)
 def test_without_bonds_there_is_nothing_to_read(name: str) -> None:
     batch = random_batch([4], 5)

@@ -49,7 +49,7 @@ class Best:
     by_loss: Tensor  # [R]: whether the best has the least loss; else the best metric
     score: Tensor  # [R]
     seen: Tensor  # [R]: whether there is one
-    weights: list[Tensor]  # [R, P] of each phase
+    weights: list[Tensor]  # `Replicas.learned`
 
     @classmethod
     def none_yet(cls, by_loss: Tensor, weights: list[Tensor]) -> Best:
@@ -166,10 +166,13 @@ class Program:
         phases = self.replicas.model.phases
         for at in taken:
             self.replicas.set_clocks(len(phases) * self.clock + at)
+            before = [t.clone() for t in self.replicas.statistics]
             losses, grads = self.replicas.gradients(batch, at)
             moved = active
             if phases[at].every > 1:  # replicas with fewer steps in an epoch are at other steps
                 moved = active & ((self.clock + 1).remainder(phases[at].every) == 0)
+            for now, then in zip(self.replicas.statistics, before, strict=True):
+                now.copy_(torch.where(moved[:, None], now, then))
             self.adams[at].step(self.replicas.weights[at], grads, moved)
             if at == 0:
                 self.loss_sum += torch.where(moved, losses.double() * examples, 0.0)
@@ -179,13 +182,13 @@ class Program:
         """Validation loss and metric, and the weights of those who have never been better."""
         if self.valid is None:
             loss = metric = torch.full_like(self.loss_sum, torch.nan)
-            better = self.best.take(self.replicas.weights, self.running)
+            better = self.best.take(self.replicas.learned, self.running)
         else:
             rows = evaluated(self.replicas, self.batches, self.valid, self.valid_bounds)
             loss, metric = self.replicas.judge(rows)
             sign = 1.0 if self.higher else -1.0
             score = torch.where(self.best.by_loss, -loss, sign * metric)
-            better = self.best.offer(score, self.replicas.weights, self.running)
+            better = self.best.offer(score, self.replicas.learned, self.running)
         if self.numbers is not None:
             # Tensors of a capture that somebody holds are never taken by another one.
             self.samples = self.replicas.sample(self.numbers)

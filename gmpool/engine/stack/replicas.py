@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from gmpool.nn.batch_norm import running_of
 from gmpool.nn.clock import clocks_of
 from gmpool.tasks.trainable import Phase, Trainable
 
@@ -89,7 +90,7 @@ class Replicas:
         self.buffers = {
             name: torch.stack([b[name] for b in buffers]).to(device) for name in buffers[0]
         }
-        self.clocks = clocks_of(self.model)
+        self.clocks, self.running = clocks_of(self.model), running_of(self.model)
         if begins_as is not None:
             self.keep(torch.tensor(begins_as, device=device))
 
@@ -97,11 +98,27 @@ class Replicas:
     def count(self) -> int:
         return self.weights[0].shape[0]
 
+    @property
+    def statistics(self) -> list[Tensor]:
+        """The buffers that steps move. Each [R, n]"""
+        return [self.buffers[name] for name in self.running]
+
+    @property
+    def learned(self) -> list[Tensor]:
+        """The weights, and what else steps move. Each [R, n]"""
+        return [*self.weights, *self.statistics]
+
+    def take(self, learned: list[Tensor]) -> None:
+        """Go on with these in place of what was learned."""
+        self.weights = learned[: len(self.blocks)]
+        running = zip(self.running, learned[len(self.blocks) :], strict=True)
+        self.buffers = {**self.buffers, **dict(running)}
+
     def filled(self, model: Trainable, rows: list[Tensor]) -> Trainable:
-        """A model like this one with the weights of a replica, [P] each, which are not copied."""
+        """A model like this one with what a replica learned, [n] each; weights are not copied."""
         views = {
             k: v
-            for b, row in zip(self.blocks, rows, strict=True)
+            for b, row in zip(self.blocks, rows, strict=False)
             for k, v in b.by_name(row).items()
         }
         known = {
@@ -109,7 +126,10 @@ class Replicas:
             for name, p in model.named_parameters()
             if name in views
         }
-        return deepcopy(model, known)
+        made = deepcopy(model, known)
+        for name, row in zip(self.running, rows[len(self.blocks) :], strict=True):
+            made.get_buffer(name).copy_(row)
+        return made
 
     def _views(self, moved: int | None = None) -> list[dict[str, Tensor]]:
         """The weights by name, block by block; those of the phase that is moved want gradients."""

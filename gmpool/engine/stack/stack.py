@@ -118,7 +118,7 @@ class Stack:
         ]
         clock = torch.zeros(replicas.count, dtype=torch.int64, device=self.device)
         by_loss = torch.tensor([c.select_by == "loss" for c in configs], device=self.device)
-        best = Best.none_yet(by_loss, replicas.weights)
+        best = Best.none_yet(by_loss, replicas.learned)
         return self._program(replicas, adams, clock, best, drawn, rehearse=True)
 
     def _program(
@@ -264,9 +264,9 @@ class Stack:
         if not numbers:
             return []
         replicas = copy(self.program.replicas)
-        replicas.weights = self.program.best.weights
+        replicas.take(self.program.best.weights)
         replicas.keep(torch.tensor(rows, device=self.device))
-        on_host = zip(*(weights.cpu() for weights in replicas.weights), strict=True)
+        on_host = zip(*(learned.cpu() for learned in replicas.learned), strict=True)
         begun_as = [self.models[self.begins_as[number]] for number in numbers]
         models = [replicas.filled(m, list(ws)) for m, ws in zip(begun_as, on_host, strict=True)]
         ids = self._batched([self.members[number].split.test for number in numbers])

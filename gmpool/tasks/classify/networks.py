@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from gmpool.errors import UserError
 from gmpool.graph.edges import AnyEdges
+from gmpool.nn.batch_norm import rows_that_count
 from gmpool.nn.conv import make_conv
 from gmpool.nn.directed import DirectedEncoder
 from gmpool.nn.encoder import Encoder, MoleculeEncoder
@@ -47,17 +48,22 @@ class GlobalNetwork(nn.Module):
         self.encoder: Encoder | MoleculeEncoder | DirectedEncoder
         if config.conv == DIRECTED:
             self.encoder = _directed(shape, config)
-        elif shape.is_molecular:
-            self.encoder = MoleculeEncoder(
-                shape.cat_sizes, shape.edge_cat_sizes, width, num_layers=layers, conv=config.conv
-            )
         else:
-            self.encoder = Encoder(shape.num_features, width, num_layers=layers, conv=config.conv)
+            how: dict[str, Any] = {
+                "num_layers": layers, "conv": config.conv, "batch_norm": config.batch_norm,
+            }  # fmt: skip
+            if shape.is_molecular:
+                atoms, bonds = shape.cat_sizes, shape.edge_cat_sizes
+                self.encoder = MoleculeEncoder(atoms, bonds, width, **how)
+            else:
+                self.encoder = Encoder(shape.num_features, width, **how)
+        self.has_norms = config.batch_norm is not None
         self.pool = _pooling(config, self.encoder.out_dim, shape.sizes)
         self.out_dim: int = self.pool.out_dim
 
     def forward(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
-        return self.pool(self.encoder(x, edges), edges, segments)
+        counts = (rows_that_count(segments),) if self.has_norms else ()
+        return self.pool(self.encoder(x, edges, *counts), edges, segments)
 
 
 class _Blocks(nn.Module):

@@ -9,6 +9,7 @@ from gmpool.config import TrainConfig, assemble
 from gmpool.data import CATALOGUE, Card
 from gmpool.data.sources.descriptors import KINDS
 from gmpool.errors import UserError, unknown
+from gmpool.nn.batch_norm import check_place
 from gmpool.options import at_least, at_most
 from gmpool.pool import METHODS
 
@@ -31,6 +32,9 @@ class ModelConfig:
     dmpnn, messages on directed bonds, for molecules."""
     state_dim: int | None = None
     """Width of the states of bonds in dmpnn; none: hidden_dim."""
+    batch_norm: str | None = None
+    """Batch norms of the encoder: "inside" the two linear maps of gin, as the authors' code has
+    them, "after" each convolution, as OGB's GCN has them, or "both", as OGB's GIN; none: none."""
     dropout: float = 0.5
     """Of the classifier."""
     descriptors: str | None = None
@@ -140,6 +144,14 @@ def check_model(model: ModelConfig) -> None:
         )
     if model.conv not in CONVS:
         raise unknown("convolution", model.conv, CONVS)
+    check_place(model.batch_norm, model.conv, model.num_layers)
+    if model.batch_norm is not None and model.conv == DIRECTED:
+        raise UserError(f"option batch_norm is not of conv={DIRECTED}: leave it out")
+    if model.batch_norm is not None and METHODS[model.method].architecture != "global":
+        raise UserError(
+            f"option batch_norm is of message passing before one pooling, and {model.method} pools "
+            f"in between: leave it out"
+        )
     if model.state_dim is not None:
         at_least(("state_dim", model.state_dim, 1))
         if model.conv != DIRECTED:

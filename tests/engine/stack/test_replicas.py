@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from small_sets import MODEL, classes, split
+from torch import Tensor
 from toy_task import TOY, ToyConfig
 from trainings import begun, fixed_batches
 
+from gmpool.data import GraphBatch, PackedGraphs
 from gmpool.engine.stack.replicas import ALIGNED, Block, Replicas
+from gmpool.nn.batch_norm import running_of
 
 
 def test_weights_go_there_and_back() -> None:
@@ -61,6 +66,38 @@ def test_losses_rows_and_scores_are_each_ones_own() -> None:
         loss, score = model.judge(*model.evaluate(plain))
         torch.testing.assert_close(judged[0][r].float(), loss)
         torch.testing.assert_close(judged[1][r].float(), score.float())
+
+
+def doubles(graphs: PackedGraphs, ids: Tensor) -> GraphBatch:
+    batch = graphs.batch(ids)
+    batch.x = batch.x.double()
+    return batch
+
+
+def test_running_statistics_are_each_ones_own() -> None:
+    """Of the rows that count: the second batch has fewer of them, and both are filled up."""
+    graphs, config = classes(), replace(MODEL, method="gin", conv="gin", batch_norm="both")
+    models = [begun(graphs, split(), config, seed).double() for seed in range(2)]
+    replicas, batches = Replicas(models, torch.device("cpu")), fixed_batches(graphs, models[0])
+    batches.x = batches.x.double()
+    ids = torch.tensor([[0, 1, 2, 3], [5, 7, batches.empty, batches.empty]])
+    batch = batches.make(ids, batches.bounds(ids))
+    replicas.gradients(batch, 0)
+    replicas.gradients(batch, 0)
+    rows = replicas.evaluate(batch)
+    assert len(replicas.statistics) == len(running_of(models[0])) > 0
+    for r, model in enumerate(models):
+        there = ids[r][ids[r] != batches.empty]
+        model.train()
+        for _ in range(2):
+            model.loss(doubles(graphs, there), *model.phases)
+        filled = replicas.filled(models[0], [each[r] for each in replicas.learned])
+        for name in running_of(model):
+            assert model.get_buffer(name).std() != 0, "it has moved"
+            torch.testing.assert_close(filled.get_buffer(name), model.get_buffer(name))
+        model.eval()
+        expected = model.evaluate(doubles(graphs, there))[0]
+        torch.testing.assert_close(rows[0][r][: len(there)], expected)
 
 
 def test_replicas_that_begin_alike_share_a_model_until_they_part() -> None:

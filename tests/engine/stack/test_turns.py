@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,11 +14,12 @@ from trainings import alone, as_set, stacked, stacking, task_for
 from twenty_steps import assert_twenty_steps_are_those_of_each_alone, splits
 
 from gmpool.config import TrainConfig
-from gmpool.data import Split
+from gmpool.data import PackedGraphs, Split
 from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.turns import Stacking, train_together
 from gmpool.engine.train import Trained
 from gmpool.errors import UserError
+from gmpool.nn.batch_norm import running_of
 from gmpool.pool import METHODS
 from gmpool.tasks.classify.settings import ModelConfig
 
@@ -49,6 +50,66 @@ def test_twenty_steps_of_directed_messages(method: str) -> None:
         method=method, hidden_dim=8, num_layers=3, conv="dmpnn", state_dim=6, dropout=0.0
     )
     assert_twenty_steps_are_those_of_each_alone(random_set(), splits(3), config, configs)
+
+
+@pytest.mark.parametrize(
+    ("method", "conv", "place", "graphs"),
+    [
+        ("gin", "gin", "inside", classes),
+        ("gin", "gin", "both", random_set),
+        ("mean", "gcn", "after", classes),
+        ("gmt", "gcn", "after", random_set),
+    ],
+)
+def test_twenty_steps_with_batch_norms(
+    method: str, conv: str, place: str, graphs: Callable[[], PackedGraphs]
+) -> None:
+    """What fills up a batch takes no part in its mean and variance."""
+    configs = [
+        TrainConfig(lr=lr, epochs=20, warmup_epochs=2, batch_size=8) for lr in (5e-3, 2e-2, 1e-3)
+    ]
+    config = ModelConfig(
+        method=method, hidden_dim=8, num_layers=2, conv=conv, batch_norm=place, dropout=0.0
+    )
+    assert_twenty_steps_are_those_of_each_alone(graphs(), splits(3), config, configs)
+
+
+@pytest.mark.parametrize("method", ["sagpool", "sagpool-global"])
+def test_twenty_steps_with_scores_by_a_graph_convolution(method: str) -> None:
+    configs = [TrainConfig(lr=lr, epochs=20, warmup_epochs=2, batch_size=8) for lr in (5e-3, 2e-2)]
+    pool = {"scored_by": "graph"}
+    config = ModelConfig(method=method, hidden_dim=8, num_layers=2, dropout=0.0, pool=pool)
+    assert_twenty_steps_are_those_of_each_alone(classes(), splits(2), config, configs)
+
+
+@pytest.mark.parametrize("place", ["inside", "after"])
+def test_a_whole_training_with_batch_norms(place: str) -> None:
+    """Running statistics are each one's own, are those of the epoch that was best, and stand still
+    where a run takes no step.
+
+    A bias in front of a norm has a gradient of rounding errors alone, which Adam makes steps of:
+    they move what is evaluated, not what is learned.
+    """
+    graphs, near = classes(), {"inside": 1e-3, "after": 1e-2}[place]
+    model = replace(MODEL, method="gin", conv="gin", batch_norm=place)
+    runs = [
+        Member(part, model, replace(QUICK, epochs=30, patience=2 + k, lr=0.02), seed=k)
+        for k, part in enumerate(splits(4))
+    ]
+    lengths = set()
+    for run, found in zip(runs, stacked(graphs, runs), strict=True):
+        single = alone(graphs, run)
+        assert isinstance(found, Trained)
+        assert [e.epoch for e in found.curve] == [e.epoch for e in single.curve]
+        for a, b in zip(found.curve, single.curve, strict=True):
+            assert a.train_loss == pytest.approx(b.train_loss, rel=1e-4)
+            assert a.valid_loss == pytest.approx(b.valid_loss, rel=near)
+        assert found.test_loss == pytest.approx(single.test_loss, rel=near)
+        for name in running_of(found.model):
+            here, there = found.model.get_buffer(name), single.model.get_buffer(name)
+            torch.testing.assert_close(here, there, rtol=0.01, atol=0.01)
+        lengths.add(len(found.curve))
+    assert len(lengths) > 1, "the replicas stop at different epochs, or this tests nothing"
 
 
 def test_a_whole_training_with_directed_messages() -> None:

@@ -164,6 +164,18 @@ def test_states_of_bonds_have_a_width_of_their_own() -> None:
         configured(conv="dmpnn", state_dim=0)
 
 
+@pytest.mark.parametrize(("method", "options", "text"), [
+    ("gin", {"batch_norm": "here"}, r"unknown place of batch norms 'here' \(known: after, both"),
+    ("mean", {"batch_norm": "inside"}, "only conv=gin has two linear maps"),
+    ("mean", {"batch_norm": "after", "num_layers": 0}, "num_layers=0 has none"),
+    ("mean", {"batch_norm": "after", "conv": "dmpnn"}, "batch_norm is not of conv=dmpnn"),
+    ("topk", {"batch_norm": "after"}, "and topk pools in between: leave it out"),
+])  # fmt: skip
+def test_batch_norms_where_there_can_be_none(method: str, options: dict, text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        configured("MUTAG", method, **options)
+
+
 def test_known_options_are_listed_once() -> None:
     with pytest.raises(UserError) as error:
         configured(**{"no such": 1})
