@@ -85,7 +85,7 @@ def test_running_statistics_are_saved(tmp_path: Path) -> None:
     model.train()
     model.loss(graphs.batch(range(24)), *model.phases)
     model.eval()
-    save_model(CLASSIFY, model, tmp_path / "m")
+    save_model(CLASSIFY, model, tmp_path / "m", about={})
     again = load_model(tmp_path / "m")[1]
     assert running_of(again)
     assert torch.equal(predict(again, graphs), predict(model, graphs))
