@@ -61,7 +61,7 @@ class Comparison:
     name: str
     title: str
     part: str
-    """Which score is compared: test or valid."""
+    """Which score is compared, of `gmpool.report.score.PARTS`."""
     paper: str | None
     """Which of the paper's tables stands beside."""
     datasets: tuple[str, ...]
@@ -100,7 +100,7 @@ class Comparison:
 def compare(
     cells: Sequence[Cell], *, name: str, title: str, part: str = "test", paper: str | None = None
 ) -> Comparison:
-    """part: test or valid. paper: test, valid, ablation or leaderboard; none: no paper beside."""
+    """part: of `PARTS`. paper: test, valid, ablation or leaderboard; none: no paper beside."""
     lines = {cell.label: cell for cell in cells}
     datasets = tuple(dict.fromkeys(cell.dataset for cell in cells))
     known = {label: _paper_name(cell, paper) for label, cell in lines.items()}

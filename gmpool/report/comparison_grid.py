@@ -8,7 +8,7 @@ from gmpool.report.metrics import NRMSE, with_unit
 from gmpool.report.number_text import NONE, duration, pair
 from gmpool.report.plots import critical_differences, intervals, no_diagram
 from gmpool.report.provenance import facts, provenance_note
-from gmpool.report.score import Score
+from gmpool.report.score import PARTS, Score
 from gmpool.report.statistics import LEVEL
 
 
@@ -109,8 +109,8 @@ def _notes(c: Comparison) -> list[str]:
     marked = set("".join(s.marks for s in squares))
     found, asked = sum(s.runs for s in scores), sum(s.asked for s in scores)
     said = [
-        f"{c.part}: mean ± deviation over seeds, folds averaged first; {found:,} of {asked:,} "
-        f"runs of the plan are recorded"
+        f"{PARTS[c.part]}: mean ± deviation over seeds, folds averaged first; {found:,} of "
+        f"{asked:,} runs of the plan are recorded"
     ]
     if c.paper and any(s.paper for s in scores):
         said.append(

@@ -8,8 +8,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gmpool.record import Row
+from gmpool.report.metrics import METRICS
 from gmpool.report.paper import Published
 from gmpool.report.statistics import UNTESTED, Verdict
+
+PARTS = {
+    "test": "test",
+    "valid": "valid, at the epoch whose weights are tested",
+    "best-valid": "best-valid, the best validation score of any epoch, as the paper's authors log",
+}
+"""Which score of a run a table shows, and what a note calls it."""
+
+
+def score_of(row: Row, part: str) -> float | None:
+    """None where it is not defined, or of a curve without all its points not known."""
+    if part == "test":
+        return row.test
+    points = row.curve.get("valid_metric", ())
+    if part == "valid" or not points:  # nothing was fitted in epochs
+        return row.valid
+    known = [point for point in points if point is not None]
+    if "every" in row.curve or not known:
+        return None
+    return max(known) if METRICS[row.metric].higher else min(known)
 
 
 def averaged(values: Iterable[tuple[int, float | None]]) -> tuple[tuple[float, ...], str]:
@@ -53,8 +74,8 @@ class Score:
         left_out: int = 0,
         paper: Published | None = None,
     ) -> Score:
-        """part: test or valid. Runs whose score is not defined are runs without a score."""
-        scores, over = averaged((r.seed, r.test if part == "test" else r.valid) for r in rows)
+        """part: of PARTS. Runs whose score is not defined are runs without a score."""
+        scores, over = averaged((row.seed, score_of(row, part)) for row in rows)
         return cls(
             runs=len(rows),
             asked=asked,

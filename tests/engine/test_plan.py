@@ -135,7 +135,7 @@ def test_every_shipped_plan(name: str) -> None:
 def test_which_plans_are_shipped() -> None:
     assert shipped_plans() == [
         "ablation", "ablation-beyond", "cpu", "gln", "leaderboard", "molgan", "quick", "synthetic",
-        "table1", "validation", "variants", "zinc",
+        "table1", "validation", "validation-authors", "variants", "zinc",
     ]  # fmt: skip
     root = Path(__file__).parents[2]
     assert (root / "plans").resolve() == root / "gmpool" / "plans"
@@ -143,12 +143,15 @@ def test_which_plans_are_shipped() -> None:
 
 def test_table_1_and_its_validation_share_their_runs() -> None:
     table, validation = read_plan("table1"), read_plan("validation")
+    authors = read_plan("validation-authors")
     runs = [run for job in table.jobs() for run in job.runs]
-    assert [run for job in validation.jobs() for run in job.runs] == runs
+    for other in (validation, authors):
+        assert [run for job in other.jobs() for run in job.runs] == runs
     assert len(runs) == len({run.key for run in runs}) == 14 * 10 * (6 * 10 + 4)
     assert tuple(line.method for line in table.lines) == PAPER_METHODS
     assert table.header == {"paper": "test"}
     assert validation.header == {"paper": "valid", "part": "valid"}
+    assert authors.header == {"paper": "valid", "part": "best-valid"}
 
 
 def test_the_ablation_is_of_what_the_paper_calls_so() -> None:

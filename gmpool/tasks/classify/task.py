@@ -19,6 +19,7 @@ from gmpool.report.grid import Grid
 from gmpool.report.nested import nested_grid
 from gmpool.report.own_grids import own_grids
 from gmpool.report.prediction_figures import prediction_pictures
+from gmpool.report.score import PARTS
 from gmpool.report.summary import by_label_grids, summarise, summary_grid
 from gmpool.tasks.classify.embed import embeddings
 from gmpool.tasks.classify.ensemble import Ensemble, EnsembleShape
@@ -78,7 +79,7 @@ class Classify(GraphTask):
     flags = (*TABLE_FLAGS, *FOLD_FLAGS, *MEMBER_FLAGS)
     plan_keys: ClassVar[Mapping[str, Key]] = {
         "paper": one_of("test", "valid", "ablation", "leaderboard"),
-        "part": one_of("test", "valid"),
+        "part": one_of(*PARTS),
         "folds": FOLDS,
     }
     model_config = ModelConfig
