@@ -132,6 +132,21 @@ def test_dense_graphs_as_bits_are_those_as_lists(method: str, conv: str) -> None
         assert (a - b).norm() <= 1e-4 * b.norm()
 
 
+@pytest.mark.parametrize("place", ["inside", "after"])
+def test_a_stack_with_batch_norms_is_what_each_gives_on_the_cpu(place: str) -> None:
+    """As one captured program, whose steps move running statistics where they lie."""
+    config = ModelConfig(
+        method="gin", conv="gin", hidden_dim=8, num_layers=2, dropout=0.0, batch_norm=place
+    )
+    graphs, train = classes(), replace(QUICK, epochs=5)
+    runs = [Member(split(), config, train, seed) for seed in range(3)]
+    for run, found in zip(runs, stacked(graphs, runs, device="cuda"), strict=True):
+        assert isinstance(found, Trained)
+        for a, b in zip(found.curve, alone(graphs, run).curve, strict=True):
+            assert a.train_loss == pytest.approx(b.train_loss, rel=1e-3)
+            assert a.valid_loss == pytest.approx(b.valid_loss, rel=1e-2)
+
+
 @pytest.mark.parametrize("objective", ["x", "a"])
 def test_stacks_side_by_side_give_what_each_gives_alone(objective: str) -> None:
     """Each on a stream of its own, with replicas that stop at different epochs."""

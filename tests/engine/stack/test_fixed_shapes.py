@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -26,20 +27,30 @@ SELECTION = ["topk", "sagpool", "sagpool-global"]
 SIZES = [1, 9, 4, 1, 13, 2, 7, 1]
 
 
-def two_models(graphs: PackedGraphs, method: str, conv: str = "gcn") -> list[GraphModel]:
-    config = ModelConfig(method=method, hidden_dim=6, num_layers=3, conv=conv, dropout=0.0)
+def two_models(
+    graphs: PackedGraphs, method: str, conv: str = "gcn", **more: Any
+) -> list[GraphModel]:
+    config = ModelConfig(method=method, hidden_dim=6, num_layers=3, conv=conv, dropout=0.0, **more)
     return [begun(graphs, split(graphs.num_graphs), config, seed) for seed in range(2)]
 
 
 @pytest.mark.parametrize(
-    ("method", "conv", "make"),
-    [(method, "gcn", classes) for method in FIXED] + [("mean", "dmpnn", random_set)],
+    ("method", "conv", "more", "make"),
+    [(method, "gcn", {}, classes) for method in FIXED]
+    + [
+        ("mean", "dmpnn", {}, random_set),
+        ("gin", "gin", {"batch_norm": "both"}, classes),
+        ("gin", "gin", {"batch_norm": "both"}, random_set),
+        ("sagpool", "gcn", {"pool": {"scored_by": "graph"}}, classes),
+    ],
 )
-def test_no_value_is_read_back(method: str, conv: str, make: Callable[[], PackedGraphs]) -> None:
+def test_no_value_is_read_back(
+    method: str, conv: str, more: dict[str, Any], make: Callable[[], PackedGraphs]
+) -> None:
     """Tensors without values raise an error where a value, or a shape made of values, is wanted:
     what works on them can be captured."""
     graphs, mode = make(), FakeTensorMode()
-    models = two_models(graphs, method, conv)
+    models = two_models(graphs, method, conv, **more)
     replicas, batches = Replicas(models, torch.device("cpu")), fixed_batches(graphs, models[0])
     ids = torch.tensor([[0, 1, 2, 3], [5, 6, 7, batches.empty]])
     batch = batches.make(ids, batches.bounds(ids))
@@ -74,13 +85,15 @@ def molecules() -> PackedGraphs:
 
 @pytest.mark.parametrize("conv", ["gcn", "gin"])
 @pytest.mark.parametrize("make", [odd_graphs, molecules])
-@pytest.mark.parametrize("method", SELECTION)
+@pytest.mark.parametrize(
+    ("method", "pool"), [(m, {}) for m in SELECTION] + [("sagpool", {"scored_by": "graph"})]
+)
 def test_selections_in_fixed_batches_are_those_of_ragged_ones(
-    method: str, make: Callable[[], PackedGraphs], conv: str
+    method: str, pool: dict[str, Any], make: Callable[[], PackedGraphs], conv: str
 ) -> None:
     """Losses, predictions and gradients, at three levels, in float64."""
     graphs = make()
-    models = [model.double() for model in two_models(graphs, method, conv)]
+    models = [model.double() for model in two_models(graphs, method, conv, pool=pool)]
     batches = FixedBatches(graphs, plain=True)
     batches.x = batches.x.double()
     if batches.attr is not None:
