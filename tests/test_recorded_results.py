@@ -71,6 +71,44 @@ def test_the_readme_says_what_is_recorded() -> None:
     assert found == 30
 
 
+def best_valid(row: Row) -> float:
+    return max(score for score in row.curve["valid_metric"] if score is not None)
+
+
+def test_the_readme_of_results_says_what_variants_gave() -> None:
+    """Beside the runs of Table 1 on the same folds with the same seed."""
+    page = (RESULTS / "README.md").read_text(encoding="utf-8").split("\n## variants/")[1]
+    lines = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| ")]
+    told = {tuple(cell.strip() for cell in line[:7]) for line in lines[1:]}
+    deviations = (RESULTS.parent / "docs" / "deviations.md").read_text(encoding="utf-8")
+    found = set()
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in recorded("variants"):
+        pool = row.model["pool"].get("scored_by")
+        norm, patience = row.model.get("batch_norm"), row.train["patience"]
+        changed = {"batch_norm": norm, "scored_by": pool, "patience": patience}
+        usual = {"batch_norm": None, "scored_by": None, "patience": 50}
+        how = [f"{k}={'none' if v is None else v}" for k, v in changed.items() if v != usual[k]]
+        groups[row.dataset, row.method, " ".join(how)].append(row)
+    for (dataset, method, how), rows in groups.items():
+        places = {(row.seed, row.fold) for row in rows}
+        plain = [
+            row
+            for row in recorded("table1")
+            if (row.dataset, row.method) == (dataset, method) and (row.seed, row.fold) in places
+        ]
+        assert len(plain) == len(rows)
+        numbers = [
+            f"{mean(score(row) for row in of):.2f}"
+            for score in (lambda row: row.test, best_valid)
+            for of in (rows, plain)
+        ]
+        found.add((f"{method} on {dataset}", how, str(len(rows)), *numbers))
+        assert numbers[0] in deviations
+        assert numbers[2] in deviations
+    assert told == found
+
+
 def test_docs_say_which_runs_stop_in_the_warm_up() -> None:
     page = (RESULTS.parent / "docs" / "deviations.md").read_text(encoding="utf-8")
     said = " ".join(page.split())
