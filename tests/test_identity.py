@@ -22,6 +22,7 @@ CHANGES = {
     "model.state_dim": 64,
     "model.descriptors": "quick",
     "model.class_weight": "balanced",
+    "model.batch_norm": "inside",
     "model.members": 5,
     "model.members_by": "folds",
     "model.pool": {"num_heads": 2},

@@ -27,7 +27,7 @@ def test_nothing_is_lost_of_any_recorded_row(path: Path) -> None:
 
 
 def test_the_stores_are_there() -> None:
-    assert len(STORES) == 15
+    assert len(STORES) == 16
 
 
 def test_fields_and_what_a_task_adds() -> None:

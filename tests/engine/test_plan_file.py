@@ -78,7 +78,7 @@ ERRORS = {
         ("paper takes one of test, valid, ablation, leaderboard, got 'tset'",)
     ),
     "unknown part": (
-        broken(more='part = "train"'), ("part takes one of test, valid, got 'train'",)
+        broken(more='part = "train"'), ("part takes one of test, valid, best-valid, got 'train'",)
     ),
     "not TOML": ("datasets = [MUTAG]", ("not TOML", "line 1, column")),
     "unknown task": (

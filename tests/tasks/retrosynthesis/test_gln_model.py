@@ -260,11 +260,11 @@ def shuffled(graph: MoleculeGraph, source: random.Random) -> MoleculeGraph:
 def test_the_order_of_atoms_does_not_count(
     line: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    found, data = made(), dataset()
     source = random.Random(3)
     for name in ("graph_of_molecule", "graph_of_pattern"):
         read = getattr(packing, name)
         monkeypatch.setattr(packing, name, lambda text, read=read: shuffled(read(text), source))
-    found, data = made(), dataset()
     other = Reactions.of(packing.pack(found.table, found.library, found.products, found.candidates))
     assert not np.array_equal(
         other.prepared.arrays["molecules.atoms"], found.prepared.arrays["molecules.atoms"]
