@@ -8,7 +8,8 @@ entries weigh nothing. A batch with fewer than B graphs ends in empty ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -52,6 +53,7 @@ class FixedBatch:
     gcn_code: Tensor | None
     graph_float: Tensor | None = None  # [B+1, F]
     graph_weight: Tensor | None = None  # [B]; 0 for graphs that are not there
+    more: Mapping[str, Tensor] = field(default_factory=dict)  # what a method has made beforehand
     bits: AdjacencyBits | None = None  # of the whole set, in place of graph and gcn
     edge_weight: ClassVar[None] = None
 
@@ -62,31 +64,49 @@ class FixedBatch:
     def tensors(self) -> dict[str, Tensor]:
         """All its tensors by name; those of a matrix with the matrix's name before a dot."""
         found: dict[str, Tensor] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if isinstance(value, CSR):
-                parts = zip(("rowptr", "col", "weight"), value, strict=False)
-                found |= {f"{field.name}.{n}": t for n, t in parts if t is not None}
-                if value.t_perm is not None:
-                    found[f"{field.name}.perm"] = value.t_perm
+                found |= {f"{each.name}.{n}": t for n, t in _parts(value).items()}
+            elif each.name == "more":
+                found |= {f"more.{n}": t for n, t in value.items()}
             elif isinstance(value, Tensor):
-                found[field.name] = value
+                found[each.name] = value
         return found
 
-    def with_(self, tensors: dict[str, Tensor]) -> FixedBatch:
+    def with_(self, tensors: Mapping[str, Tensor]) -> FixedBatch:
         """The same batch made of other tensors, such as one replica's of them."""
-        made: dict[str, Any] = {field.name: tensors.get(field.name) for field in fields(self)}
+        return replace(FixedBatch.of(tensors), bits=self.bits)
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, Tensor]) -> FixedBatch:
+        """A batch of tensors by name, without bits."""
+        made: dict[str, Any] = {each.name: tensors.get(each.name) for each in fields(cls)}
         for name in ("graph", "gcn"):
             if f"{name}.col" in tensors:
-                rowptr, col = tensors[f"{name}.rowptr"], tensors[f"{name}.col"]
-                weight = tensors.get(f"{name}.weight")
-                perm = tensors.get(f"{name}.perm")
-                made[name] = CSR(rowptr, col, weight, rowptr, col, weight, perm)
-        return FixedBatch(**made | {"bits": self.bits})
+                made[name] = _whole(under(name, tensors))
+        return cls(**made | {"more": under("more", tensors)})
+
+
+def under(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those whose names begin with this and a dot, by the rest of their names."""
+    return {n.removeprefix(f"{name}."): t for n, t in tensors.items() if n.startswith(f"{name}.")}
+
+
+def _parts(matrix: CSR) -> dict[str, Tensor]:
+    """Its tensors by name; of a symmetric one those of the transpose are not listed again."""
+    names = CSR._fields if matrix.t_col is not matrix.col else (*CSR._fields[:3], "t_perm")
+    return {n: t for n in names if (t := getattr(matrix, n)) is not None}
+
+
+def _whole(parts: Mapping[str, Tensor]) -> CSR:
+    if "t_col" not in parts:
+        parts = {**parts, **{f"t_{n}": t for n, t in parts.items() if n != "t_perm"}}
+    return CSR(**{name: parts.get(name) for name in CSR._fields})  # type: ignore[arg-type]
 
 
 class FixedBatches:
-    """Makes them. Only for sets whose edges go both ways and have no weights."""
+    """Makes them."""
 
     def __init__(
         self,
@@ -150,19 +170,17 @@ class FixedBatches:
 
     def make(self, ids: Tensor, bounds: Bounds) -> FixedBatch:
         """ids [R, B] of graphs, `empty` where there is none -> R batches"""
-        R, B = ids.shape
+        R, _ = ids.shape
         sizes = self.sizes[ids]  # [R, B]
         ptr = _offsets(sizes)  # [R, B+1]
         node = _numbers(bounds.nodes, ids)  # [R, N]
         batch = torch.searchsorted(ptr[:, 1:].contiguous(), node, right=True)  # B: made up
         full = torch.cat([ptr, ptr.new_full((R, 1), bounds.nodes)], dim=1)  # [R, B+2]
-        begin = torch.cat([self.first[ids] - ptr[:, :-1], ptr.new_zeros(R, 1)], dim=1)  # [R, B+1]
-        there = batch < B
-        where = torch.where(there, node + begin.gather(1, batch), self.graphs.num_nodes)
+        where = self.where(ids, full, batch)
         real = torch.cat([ids != self.empty, ids.new_zeros(R, 1)], dim=1).float()
         graph = gcn = attr = index = kinds = graph_code = gcn_code = None
         if self.plain:
-            graph, entry = self._matrix(self.graphs.rows, ids, batch, where, full, bounds.edges)
+            graph, entry = self._both_ways(ids, batch, where, full, bounds.edges)
             if self.attr is not None:
                 attr = self.attr[entry]
                 target = torch.searchsorted(
@@ -179,8 +197,16 @@ class FixedBatches:
         numbers = torch.cat([ids, ids.new_full((R, 1), self.empty)], dim=1)  # [R, B+1]
         floats = None if self.floats is None else self.floats[numbers]
         weight = None if self.weight is None else self.weight[ids]
-        edges = (graph, gcn, attr, index, kinds, graph_code, gcn_code, floats, weight, self.bits)
-        return FixedBatch(self.x[where], full, batch, numbers, y, real, *edges)
+        edges = (graph, gcn, attr, index, kinds, graph_code, gcn_code, floats, weight)
+        made = (self.x[where], full, batch, numbers, y, real, *edges)
+        return FixedBatch(*made, bits=self.bits)
+
+    def where(self, ids: Tensor, ptr: Tensor, batch: Tensor) -> Tensor:
+        """The node of the set that each node of a batch is; the last + 1: none. [R, N]"""
+        begin = self.first[ids] - ptr[:, :-2]  # [R, B]
+        begin = torch.cat([begin, begin.new_zeros(ids.shape[0], 1)], dim=1)
+        node = _numbers(batch.shape[1], ids) + begin.gather(1, batch)
+        return torch.where(batch < ids.shape[1], node, self.graphs.num_nodes)
 
     def _entries(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """How many each graph has, the empty one too, and its first. [G+1]"""
@@ -189,10 +215,25 @@ class FixedBatches:
             self._known[id(rows)] = found
         return self._known[id(rows)]
 
-    def _matrix(
-        self, rows: Rows, ids: Tensor, batch: Tensor, where: Tensor, ptr: Tensor, bound: int
+    def _both_ways(
+        self, ids: Tensor, batch: Tensor, where: Tensor, ptr: Tensor, bound: int
     ) -> tuple[CSR, Tensor]:
-        """(the matrix, the entry of the set that each of its entries is, the last + 1: none)"""
+        """The adjacency as it is; its transpose apart where the set is not symmetric."""
+        graphs, how = self.graphs, (ids, batch, where, ptr, bound)
+        perm = graphs.reversed_rows.perm if self.back else None
+        there, entry = self._matrix(graphs.rows, *how, perm=perm)
+        if graphs.symmetric:
+            return there, entry
+        back, _ = self._matrix(graphs.reversed_rows, *how)
+        return CSR(*there[:3], *back[:3], there.t_perm), entry
+
+    def _matrix(
+        self, rows: Rows, ids: Tensor, batch: Tensor, where: Tensor, ptr: Tensor, bound: int,
+        perm: Tensor | None = None,
+    ) -> tuple[CSR, Tensor]:  # fmt: skip
+        """(the matrix, the entry of the set that each of its entries is, the last + 1: none)
+
+        perm: which entry each one of the transpose is, inside its graph, where that is wanted."""
         (R, B), N = ids.shape, batch.shape[1]
         counts, first = (each[ids] for each in self._entries(rows))  # [R, B]
         eptr = _offsets(counts)  # [R, B+1]
@@ -209,18 +250,16 @@ class FixedBatches:
         owner = torch.searchsorted(eptr[:, 1:].contiguous(), place, right=True)
         there = owner < B
         entry = torch.where(there, place - shift.gather(1, owner), 0)
-        col = rows.col[entry].long() + ptr.gather(1, owner)
+        col = _some(rows.col)[entry].long() + ptr.gather(1, owner)
         col = torch.where(there, col, N - 1)
-        weight = perm = None
+        weight = t_perm = None
         if rows.weight is not None:
-            weight = torch.where(there, rows.weight[entry], 0.0)
-        if self.back and rows.weight is None:
-            local = self.graphs.reversed_rows.perm
-            assert local is not None
+            weight = torch.where(there, _some(rows.weight)[entry], 0.0)
+        if perm is not None:
             begins = torch.cat([eptr[:, :-1], eptr.new_zeros(R, 1)], dim=1).gather(1, owner)
-            perm = torch.where(there, local[entry].long() + begins, place)
+            t_perm = torch.where(there, _some(perm)[entry].long() + begins, place)
         none = rows.col.shape[0]
-        csr = CSR(rowptr, col, weight, rowptr, col, weight, perm)
+        csr = CSR(rowptr, col, weight, rowptr, col, weight, t_perm)
         return csr, torch.where(there, entry, none)
 
 
@@ -232,6 +271,11 @@ def _category(graphs: PackedGraphs) -> Tensor:
 def _and_one(values: Tensor, value: float = 0) -> Tensor:
     """One row more, of ``value``."""
     return torch.cat([values, values.new_full((1, *values.shape[1:]), value)])
+
+
+def _some(values: Tensor) -> Tensor:
+    """Not empty, so that it can be read where nobody looks."""
+    return values if values.numel() else _and_one(values)
 
 
 def _offsets(counts: Tensor) -> Tensor:

@@ -8,10 +8,11 @@ asks for itself; its parts name theirs:
     edge_index, edge_weight, edge_attr
     bonds, gcn_bonds   kinds of the entries of A, of Â; where those are not known, features
     back               the way back of each entry of A (`gmpool.graph.way_back`)
-    batch              which graphs of which set these are: no batch of fixed shape can tell
+    batch              which graphs of which set these are; of a batch of fixed shape the levels of
+                       a chain that it was made with
 """
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 
 import torch
 from torch import nn
@@ -42,18 +43,23 @@ def kernels_for(graphs: PackedGraphs, dtype: torch.dtype) -> bool:
 
 
 def batches_for(
-    graphs: PackedGraphs, reads: Set[str], dtype: torch.dtype = torch.float32
+    graphs: PackedGraphs,
+    reads: Set[str],
+    dtype: torch.dtype = torch.float32,
+    *,
+    kind: Callable[..., FixedBatches] = FixedBatches,
 ) -> FixedBatches:
-    """Batches of fixed shape with what is read; dtype: of the model that reads it."""
-    has_kernels = kernels_for(graphs, dtype)
+    """Batches of fixed shape with what is read; dtype: of the model that reads it. kind: makes
+    them, for those who want more of the graphs than their edges."""
+    has_kernels, reads = kernels_for(graphs, dtype), reads - {"batch"}
     if has_kernels and reads <= PRODUCTS and is_dense(graphs) and graphs.adjacency_bits:
-        return FixedBatches(graphs, plain=False, dense=True)
+        return kind(graphs, plain=False, dense=True)
     # Kinds serve directed messages on a CPU, too.
     by_kind = bool(reads & KINDS) and (has_kernels or "back" in reads)
     by_kind = by_kind and graphs.bond_kinds is not None
     if reads & KINDS and not by_kind:
         reads = reads | {"entries"} | FEATURES
-    return FixedBatches(
+    return kind(
         graphs,
         plain=not reads <= {"gcn", "gcn_bonds"},
         attr=bool(reads & FEATURES),

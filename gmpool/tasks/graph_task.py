@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from gmpool.data.dataset import source_of
 from gmpool.errors import unknown
 from gmpool.graph.reads import batches_for, reads_of
 from gmpool.pool import METHODS
+from gmpool.pool.haarpool.fixed_chain import ChainBatches
 from gmpool.tasks.protocols import FixedBatches
 from gmpool.tasks.task import Flag, Task
 from gmpool.tasks.trainable import Trainable
@@ -98,7 +100,12 @@ class GraphTask(OpensSets):
 
     def fixed_batches(self, dataset: Dataset, model: Trainable) -> FixedBatches:
         dtype = next(model.parameters()).dtype
-        return batches_for(dataset.graphs, reads_of(model), dtype)
+        levels = max((getattr(part, "chain_levels", 0) for part in model.modules()), default=0)
+        reads = reads_of(model)
+        if not levels:
+            return batches_for(dataset.graphs, reads, dtype)
+        along = partial(ChainBatches, levels=levels)
+        return batches_for(dataset.graphs, reads, dtype, kind=along)
 
 
 def keyword_options(make: Any, *, without: Collection[str] = ()) -> dict[str, inspect.Parameter]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from every_edges import first_replica
 from small_graphs import atoms
 from small_sets import classes, ring_molecule
 from torch import Tensor, nn
+from trainings import fixed_batches
 
 from gmpool.data import GraphBatch, PackedGraphs, from_pyg
 from gmpool.data.fixed_batch import FixedBatches
@@ -26,6 +28,7 @@ from gmpool.graph.reads import FEATURES, KINDS, PRODUCTS, READS, batches_for, re
 from gmpool.nn import directed, molecule
 from gmpool.nn.conv import GCNConv, GINConv, make_conv
 from gmpool.pool import METHODS
+from gmpool.pool.haarpool.fixed_chain import ChainBatches
 from gmpool.tasks.classify import model as classify
 from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.reconstruct import model as reconstruct
@@ -126,7 +129,7 @@ def check(model: Trainable, graphs: PackedGraphs, asked: set[str], stackable: bo
     assert declared - KINDS - PRODUCTS - {"back"} <= asked
     if not stackable:
         return
-    made = batches_for(graphs, declared)
+    made = fixed_batches(graphs, model)
     ids = torch.tensor([[2, 0]])
     fixed = first_replica(made.make(ids, made.bounds(ids)))
     model(fixed)  # would raise NotDeclared
@@ -176,9 +179,11 @@ def test_bits_for_those_who_only_multiply(method: str, monkeypatch: pytest.Monke
     """They get bits; the others cannot work with them."""
     monkeypatch.setattr(reads, "kernels_for", lambda graphs, dtype: True)
     graphs, ids = dense_set(), torch.tensor([[2, 0]])
-    dense = FixedBatches(graphs, plain=False, dense=True)
-    bits = first_replica(dense.make(ids, dense.bounds(ids)))
     for model in classifiers(method, graphs):
+        levels = getattr(model.network, "chain_levels", 0)
+        kind = partial(ChainBatches, levels=levels) if levels else FixedBatches
+        dense = kind(graphs, plain=False, dense=True)
+        bits = first_replica(dense.make(ids, dense.bounds(ids)))
         try:
             with torch.no_grad():
                 model(bits)

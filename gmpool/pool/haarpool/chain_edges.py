@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from gmpool.data.batch import GraphBatch
+from gmpool.data.fixed_batch import FixedBatch, under
 from gmpool.data.pack import pack
 from gmpool.errors import UserError
 from gmpool.graph import AnyEdges, Segments
-from gmpool.graph.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.batch_edges import BatchEdges, NotDeclared, batch_segments
 from gmpool.graph.matrices import SparseMatrix
 from gmpool.ops.sparse import Pattern
-from gmpool.pool.haarpool.chain import Chain, make_chain
+from gmpool.pool.haarpool.chain import Level, make_chain
 from gmpool.pool.haarpool.chain_cache import chain_of
+
+FixedLevel = Mapping[str, Tensor]
+"""What a batch of fixed shape holds of a level (`gmpool.pool.haarpool.fixed_chain`)."""
 
 
 class ChainEdges(BatchEdges):
     """The coarse graphs after a pooling along a chain, and the poolings that are left."""
 
-    def __init__(self, batch: GraphBatch, left: Chain) -> None:
+    def __init__(self, batch: GraphBatch | FixedBatch, left: Sequence[Any]) -> None:
+        """left: each a Level, or of a batch of fixed shape a FixedLevel."""
         super().__init__(batch)
         self.left = left
 
@@ -66,15 +73,16 @@ def chain_step(edges: AnyEdges, segments: Segments, levels: int | None) -> Chain
     levels = 3 if levels is None else levels
     if isinstance(edges, BatchEdges):
         batch = edges.batch
-        assert isinstance(batch, GraphBatch), "chains are of sets, and replicas cannot be stacked"
-        left = edges.left if isinstance(edges, ChainEdges) else chain_of(batch.graphs, levels)
-        return _step(batch, left)
+        known = edges.left if isinstance(edges, ChainEdges) else None
+        if isinstance(batch, FixedBatch):
+            return _fixed_step(batch, _held(batch, levels) if known is None else known)
+        return _step(batch, chain_of(batch.graphs, levels) if known is None else known)
     batch = _packed(edges, segments)
     chain = tuple(level.to(batch.graphs.device) for level in make_chain(batch.graphs, levels))
     return _step(batch, chain, segments.order)
 
 
-def _step(batch: GraphBatch, chain: Chain, order: Tensor | None = None) -> ChainStep:
+def _step(batch: GraphBatch, chain: Sequence[Level], order: Tensor | None = None) -> ChainStep:
     """order: where the batch's nodes lie among x's rows, when not graph after graph. [N]"""
     level, coarse = chain[0], GraphBatch(chain[0].graphs, batch.ids)
     counts = level.counts.index_select(0, coarse.node_ids)
@@ -93,6 +101,31 @@ def _step(batch: GraphBatch, chain: Chain, order: Tensor | None = None) -> Chain
         cluster,
         None if basis is None else BatchEdges(basis).entries,
         ChainEdges(coarse, chain[1:]),
+        batch_segments(coarse),
+    )
+
+
+def _held(batch: FixedBatch, levels: int) -> Sequence[FixedLevel]:
+    """The levels that a batch of fixed shape was made with."""
+    held = [level for number in range(levels) if (level := under(str(number), batch.more))]
+    if len(held) < levels:
+        raise NotDeclared(
+            f"this batch holds {len(held)} level(s) of a chain, not {levels}: the network says in "
+            f"its attribute `chain_levels` how many it pools along"
+        )
+    return held
+
+
+def _fixed_step(batch: FixedBatch, left: Sequence[FixedLevel]) -> ChainStep:
+    level, coarse = left[0], FixedBatch.of(under("coarse", left[0]))
+    basis, cluster = under("basis", level), level["cluster"]
+    one_each = torch.arange(batch.num_nodes + 1, device=cluster.device)
+    return ChainStep(
+        Pattern(level["ends"], level["members"], one_each, cluster),
+        level["counts"],
+        cluster,
+        BatchEdges(FixedBatch.of(basis)).entries if basis else None,
+        ChainEdges(coarse, left[1:]),
         batch_segments(coarse),
     )
 

@@ -30,7 +30,6 @@ class HaarPool(Method):
 
     architecture = "chain"
     reads = frozenset({"batch"})
-    fixed_shapes = False
     breaks: ClassVar[Mapping[str, str]] = {
         "order": "the chain is made of the edges alone: of nodes that a symmetry exchanges, as the "
         "two of an edge, the numbering decides which comes first, whatever their features"

@@ -20,7 +20,7 @@ from gmpool.nn.conv import make_conv
 from gmpool.nn.directed import DirectedEncoder
 from gmpool.nn.encoder import Encoder, MoleculeEncoder
 from gmpool.nn.molecule import BOND_CONVS, MultiHotEmbedding
-from gmpool.ops.segment import Segments, segment_max, segment_mean
+from gmpool.ops.segment import Segments, segment_max, segment_mean, segment_sum
 from gmpool.pool import METHODS
 from gmpool.pool.method import GraphSizes, Pooled
 from gmpool.tasks.classify.settings import DIRECTED, ModelConfig
@@ -146,6 +146,7 @@ class ChainNetwork(_Blocks):
     def __init__(self, shape: DataShape, config: ModelConfig) -> None:
         super().__init__(shape, config, pools=config.num_layers)
         self.out_dim = config.hidden_dim
+        self.chain_levels = len(self.pools)  # which batches of fixed shape are to hold
 
     def forward(self, x: Tensor, edges: AnyEdges, segments: Segments) -> Pooled:
         x, left = self.embed(x), len(self.pools)
@@ -156,7 +157,8 @@ class ChainNetwork(_Blocks):
             assert pooled.segments is not None
             x, edges, segments = pooled.x, pooled.edges, pooled.segments
             left -= 1
-        return Pooled(x)
+        # A batch of fixed shape has made-up rows too, and none of graphs that are not there.
+        return Pooled(x if segments.real is None else segment_sum(x, segments))
 
 
 class Losses:

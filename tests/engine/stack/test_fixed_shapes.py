@@ -16,14 +16,20 @@ from torch_geometric.data import Data
 from trainings import begun, fixed_batches
 
 from gmpool.data import GraphBatch, PackedGraphs, from_pyg, from_smiles
-from gmpool.data.fixed_batch import Bounds, FixedBatches
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.pool import METHODS
 from gmpool.tasks.classify.model import GraphModel
 from gmpool.tasks.classify.settings import ModelConfig
 
 FIXED = [name for name in METHODS if METHODS[name].fixed_shapes]
-SELECTION = ["topk", "sagpool", "sagpool-global"]
+BY_BOUNDS: list[tuple[str, dict[str, Any]]] = [
+    ("topk", {}),
+    ("sagpool", {}),
+    ("sagpool", {"scored_by": "graph"}),
+    ("sagpool-global", {}),
+    ("haarpool", {}),
+]
+"""Methods whose shapes inside are bounds, and options that decide how."""
 SIZES = [1, 9, 4, 1, 13, 2, 7, 1]
 
 
@@ -85,16 +91,14 @@ def molecules() -> PackedGraphs:
 
 @pytest.mark.parametrize("conv", ["gcn", "gin"])
 @pytest.mark.parametrize("make", [odd_graphs, molecules])
-@pytest.mark.parametrize(
-    ("method", "pool"), [(m, {}) for m in SELECTION] + [("sagpool", {"scored_by": "graph"})]
-)
-def test_selections_in_fixed_batches_are_those_of_ragged_ones(
+@pytest.mark.parametrize(("method", "pool"), BY_BOUNDS)
+def test_what_has_bounds_gives_what_a_ragged_batch_gives(
     method: str, pool: dict[str, Any], make: Callable[[], PackedGraphs], conv: str
 ) -> None:
     """Losses, predictions and gradients, at three levels, in float64."""
     graphs = make()
     models = [model.double() for model in two_models(graphs, method, conv, pool=pool)]
-    batches = FixedBatches(graphs, plain=True)
+    batches = fixed_batches(graphs, models[0])
     batches.x = batches.x.double()
     if batches.attr is not None:
         batches.attr = batches.attr.double()
@@ -102,7 +106,8 @@ def test_selections_in_fixed_batches_are_those_of_ragged_ones(
     none = batches.empty
     ids = torch.tensor([[0, 1, 2, 3, 4], [5, 7, 6, none, none]])
     for slack in (0, 11):
-        batch = batches.make(ids, Bounds(*(n + slack for n in batches.bounds(ids))))
+        bounds = batches.bounds(ids)
+        batch = batches.make(ids, type(bounds)(*(n + slack for n in bounds)))
         losses, gradients = replicas.gradients(batch, 0)
         out, _ = replicas.evaluate(batch)
         for r, model in enumerate(models):
