@@ -17,7 +17,7 @@ from gmpool.cli.console import INTERRUPTED, say
 from gmpool.engine.executors.ray_tasks import tally
 from gmpool.engine.job import Job, Run
 from gmpool.engine.store import RunStore
-from gmpool.engine.train import Epoch
+from gmpool.engine.training import Epoch
 from gmpool.record import Row
 
 QUIET = 20.0

@@ -1,8 +1,8 @@
 """An epoch: every graph once, in batches that are assembled several at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
@@ -21,34 +21,48 @@ def epoch_batches(
     """All graphs ``ids`` once, in batches; a generator shuffles them, without one order stays."""
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1 (got {batch_size})")
+    order = in_order(ids, generator)
+    full, rest = divmod(order.numel(), batch_size)
+    yield from batches_of(graphs, order, [batch_size] * full + [rest] * bool(rest))
+
+
+def in_order(ids: Ids, generator: torch.Generator | None) -> Tensor:
+    """As an epoch takes them. int64"""
     order = torch.as_tensor(ids, dtype=torch.int64)
-    if generator is not None:
-        shuffle = torch.randperm(order.numel(), generator=generator, device=generator.device)
-        order = order.index_select(0, shuffle.to(order.device))
-    entries = batch_size * (graphs.num_nodes + graphs.num_edges) // max(graphs.num_graphs, 1)
+    if generator is None:
+        return order
+    shuffle = torch.randperm(order.numel(), generator=generator, device=generator.device)
+    return order.index_select(0, shuffle.to(order.device))
+
+
+def batches_of(graphs: PackedGraphs, order: Tensor, counts: Sequence[int]) -> Iterator[GraphBatch]:
+    """Batches of so many graphs each, in this order."""
+    entries = max(counts, default=0) * (graphs.num_nodes + graphs.num_edges)
+    entries //= max(graphs.num_graphs, 1)
     together = max(GROUP_SIZE // max(entries, 1), 1)
-    for part in order.to(graphs.device).split(batch_size * together):
-        if part.numel() > batch_size:
-            yield from _Group(graphs, part, batch_size).parts()
-        elif part.numel():
+    groups = [counts[at : at + together] for at in range(0, len(counts), together)]
+    parts = order.to(graphs.device).split([sum(group) for group in groups])
+    for group, part in zip(groups, parts, strict=True):
+        if len(group) > 1:
+            yield from _Group(graphs, part, group).parts()
+        else:
             yield GraphBatch(graphs, part)
 
 
 class _Group(GraphBatch):
     """Several batches in one: nodes, graphs and edges are numbered anew in each of them."""
 
-    def __init__(self, graphs: PackedGraphs, ids: Tensor, batch_size: int) -> None:
+    def __init__(self, graphs: PackedGraphs, ids: Tensor, counts: Sequence[int]) -> None:
         super().__init__(graphs, ids)
-        number = torch.arange(self.num_graphs, device=self.ids.device)
-        self._in_batch = number % batch_size
-        self._first = number - self._in_batch  # [B]: the first graph of the same batch
-        self.ends = [*range(0, self.num_graphs, batch_size), self.num_graphs]
+        self.ends = [0, *accumulate(counts)]
         self.at = torch.tensor(self.ends, device=self.ids.device)
+        # [B]: the first graph of the same batch
+        self._first = self.at[:-1].repeat_interleave(self.at.diff(), output_size=self.num_graphs)
         self.node_ends: list[int] = self.ptr.index_select(0, self.at).tolist()
 
     @property
     def _numbers(self) -> Tensor:
-        return self._in_batch
+        return torch.arange(self.num_graphs, device=self.ids.device) - self._first
 
     def _begin(self, ptr: Tensor) -> Tensor:
         return ptr[:-1] - ptr.index_select(0, self._first)

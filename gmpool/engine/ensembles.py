@@ -20,7 +20,8 @@ from gmpool.engine.executors.executor import (
 )
 from gmpool.engine.job import Job, Run
 from gmpool.engine.row import CURVES
-from gmpool.engine.train import Epoch, Trained
+from gmpool.engine.train import Trained
+from gmpool.engine.training import Epoch
 from gmpool.errors import UserError
 from gmpool.record import Row
 

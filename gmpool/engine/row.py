@@ -6,7 +6,8 @@ from typing import Any
 
 from gmpool.engine.job import Job, Run
 from gmpool.engine.provenance import commit, device_name, precision, source_digest, versions
-from gmpool.engine.train import Epoch, Trained
+from gmpool.engine.train import Trained
+from gmpool.engine.training import Epoch
 from gmpool.record import Row
 from gmpool.report.metrics import METRICS
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from gmpool.engine.job import Job, Run
-from gmpool.engine.train import Epoch
+from gmpool.engine.training import Epoch
 from gmpool.record import Row
 
 

@@ -51,6 +51,13 @@ def set_clocks(model: nn.Module, step: int) -> None:
             part.clock.fill_(step)
 
 
+def set_places(model: nn.Module, graphs_before: int, nodes_before: int) -> None:
+    """The model is given a part of a batch: so many graphs and nodes lie before it."""
+    for part in model.modules():
+        if isinstance(part, Dropout):
+            part.graphs_before, part.nodes_before = graphs_before, nodes_before
+
+
 def uniform(key: Tensor, place: Tensor) -> Tensor:
     """Numbers in [0, 1), one for each place, by hashing it with the key. float32"""
     h = (place + key) * STEP
@@ -72,20 +79,28 @@ def check_dropout(rate: float) -> None:
 class Dropout(Clocked):
     """Each number becomes 0 with probability `rate`, and is divided by 1 − rate otherwise.
 
+    What a row draws depends on where it lies in its batch, of which the model may have a part.
+
     rate: in [0, 1); the attribute is a tensor: replicas may have rates of their own.
+    rows_per_graph: so many rows each graph has; none: rows are nodes, unless a call says otherwise.
     """
 
     rate: Tensor
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, *, rows_per_graph: int | None = None) -> None:
         super().__init__()
         check_dropout(rate)
+        self.rows_per_graph = rows_per_graph
+        self.graphs_before = self.nodes_before = 0
         self.register_buffer("rate", torch.tensor(float(rate)), persistent=False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, rows_per_graph: int | None = None) -> Tensor:
         if not self.training:
             return x
-        place = torch.arange(x.numel(), device=x.device).view(x.shape)
+        rows = rows_per_graph or self.rows_per_graph
+        before = self.graphs_before * rows if rows else self.nodes_before
+        first = before * x.shape[1:].numel()
+        place = torch.arange(first, first + x.numel(), device=x.device).view(x.shape)
         number = uniform(self.tick(), place)
         rate = self.rate.to(x.dtype)
         return torch.where(number < rate, 0.0, x / (1 - rate))

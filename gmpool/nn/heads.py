@@ -10,9 +10,9 @@ def classifier(in_dim: int, hidden_dim: int, out_dim: int, *, dropout: float) ->
     return nn.Sequential(
         nn.Linear(in_dim, hidden_dim),
         nn.ReLU(),
-        Dropout(dropout),
+        Dropout(dropout, rows_per_graph=1),
         nn.Linear(hidden_dim, hidden_dim // 2),
         nn.ReLU(),
-        Dropout(dropout),
+        Dropout(dropout, rows_per_graph=1),
         nn.Linear(hidden_dim // 2, out_dim),
     )

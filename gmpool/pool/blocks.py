@@ -42,13 +42,20 @@ class ResidualFeedForward(KeepsOptions):
         self.norm_in = nn.LayerNorm(dim) if layer_norm else nn.Identity()
         self.norm_out = nn.LayerNorm(dim) if layer_norm else nn.Identity()
         self.linear = nn.Linear(dim, dim)
-        self.drop = Dropout(dropout) if dropout else nn.Identity()
+        self.drop = Dropout(dropout) if dropout else None
 
-    def forward(self, query: Tensor, attended: Attended) -> Tensor:
+    def forward(self, query: Tensor, attended: Attended, rows_per_graph: int | None) -> Tensor:
+        """rows_per_graph: of those along the first axis; none: they are nodes."""
         start = query if self.residual == "query" else attended.query
-        z = self.norm_in(start + self.drop(attended.out))
+        z = self.norm_in(start + self._dropped(attended.out, rows_per_graph))
         forward = affine(z, self.linear.weight, self.linear.bias, relu=True)
-        return self.norm_out(z + self.drop(forward))
+        return self.norm_out(z + self._dropped(forward, rows_per_graph))
+
+    def _dropped(self, x: Tensor, rows_per_graph: int | None) -> Tensor:
+        if self.drop is None:
+            return x
+        dropped: Tensor = self.drop(x, rows_per_graph)
+        return dropped
 
 
 class GMPool(KeepsOptions):
@@ -115,7 +122,7 @@ class GMPool(KeepsOptions):
         on_graph = not isinstance(self.attention.to_key, IdentityConv)
         edges, segments = ragged(self, *given, edges_count=on_graph)
         attended = self.attention(self.seeds, x, edges, segments, want_attention=return_assignment)
-        out = self.after(self.seeds, attended)
+        out = self.after(self.seeds, attended, 1)
         if not return_assignment:
             return Pooled(out)
         return Pooled(out, attended.attention.mean(1), attended.attention)
@@ -174,8 +181,8 @@ class SelfAtt(KeepsOptions):
     ) -> Tensor:
         if isinstance(x, Tensor) and x.dim() == 3:
             rows, K = x.flatten(0, 1), x.shape[1]
-            return self.after(rows, self.attention(rows, K)).unflatten(0, (-1, K))
+            return self.after(rows, self.attention(rows, K), K).unflatten(0, (-1, K))
         check_rows(self, x)
         x = plain(x)
         segments = Segments.from_batch(batch, x.shape[0], x.device, batch_size)
-        return self.after(x, self.attention(x, segments))
+        return self.after(x, self.attention(x, segments), None)

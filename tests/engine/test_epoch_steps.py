@@ -24,7 +24,8 @@ from gmpool.engine.run_jobs import run_jobs
 from gmpool.engine.stack.members import Member
 from gmpool.engine.stack.shuffles import Shuffles
 from gmpool.engine.store import RunStore
-from gmpool.engine.train import Trained, examples_of
+from gmpool.engine.train import Trained
+from gmpool.engine.training import examples_of
 from gmpool.errors import UserError
 
 STEPS = replace(QUICK, epoch_steps=5, batch_size=4, epochs=3)

@@ -14,15 +14,10 @@ from trainings import alone
 
 from gmpool.config import TrainConfig
 from gmpool.data import Dataset, Split, from_smiles
-from gmpool.engine import train as engine
+from gmpool.engine.mover import cosine_with_warmup, exponential_with_warmup
 from gmpool.engine.stack.members import Member
-from gmpool.engine.train import (
-    Epoch,
-    Evaluation,
-    Trained,
-    cosine_with_warmup,
-    exponential_with_warmup,
-)
+from gmpool.engine.train import Trained
+from gmpool.engine.training import Epoch, Evaluation, better
 from gmpool.errors import UserError
 from gmpool.pool import METHODS
 from gmpool.tasks.classify.model import GraphModel
@@ -176,11 +171,11 @@ def test_test_score_is_that_of_the_best_weights() -> None:
 
 def test_an_undefined_metric_loses_to_a_defined_one() -> None:
     undefined, low, high = (Epoch(1, 0.0, 0.0, value) for value in (math.nan, 50.0, 60.0))
-    assert engine._better(low, undefined, "metric", "roc_auc")
-    assert not engine._better(undefined, low, "metric", "roc_auc")
-    assert not engine._better(undefined, undefined, "metric", "roc_auc")
-    assert engine._better(high, low, "metric", "roc_auc")
-    assert engine._better(low, high, "metric", "rmse")
+    assert better(low, undefined, "metric", "roc_auc")
+    assert not better(undefined, low, "metric", "roc_auc")
+    assert not better(undefined, undefined, "metric", "roc_auc")
+    assert better(high, low, "metric", "roc_auc")
+    assert better(low, high, "metric", "rmse")
 
 
 @pytest.mark.parametrize("epochs", [1, 3])

@@ -10,7 +10,7 @@ from small_sets import OPTIONS, dataset
 
 from gmpool.data import Dataset
 from gmpool.engine.job import Job, Run
-from gmpool.engine.train import Epoch
+from gmpool.engine.training import Epoch
 from gmpool.record import Row
 
 

@@ -11,10 +11,10 @@ from trainings import begun, fixed_batches
 
 from gmpool.config import TrainConfig
 from gmpool.data import GraphBatch, PackedGraphs, Split
+from gmpool.engine.mover import SCHEDULED
 from gmpool.engine.stack.adam import Adam
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles
-from gmpool.engine.train import SCHEDULED
 from gmpool.tasks.trainable import Trainable
 
 

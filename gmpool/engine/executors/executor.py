@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from gmpool.engine.job import Job, Run
 from gmpool.engine.row import finished_row
-from gmpool.engine.train import Epoch, Trained, train
+from gmpool.engine.train import Trained, train
+from gmpool.engine.training import Epoch
 from gmpool.errors import UserError
 from gmpool.record import Row
 

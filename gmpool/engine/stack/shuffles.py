@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from gmpool.engine.train import drawn
+from gmpool.engine.training import drawn
 
 
 class Shuffles:

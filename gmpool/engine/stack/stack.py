@@ -14,7 +14,8 @@ from gmpool.engine.stack.members import Member, first_models
 from gmpool.engine.stack.program import Best, Feed, Program, evaluated
 from gmpool.engine.stack.replicas import Replicas
 from gmpool.engine.stack.shuffles import Shuffles, in_batches
-from gmpool.engine.train import Epoch, Trained, examples_of, loss_error
+from gmpool.engine.train import Trained
+from gmpool.engine.training import Epoch, examples_of, loss_error
 from gmpool.errors import UserError
 from gmpool.report.metrics import METRICS
 from gmpool.tasks.protocols import Watch

@@ -14,7 +14,7 @@ from gmpool.data import Dataset
 from gmpool.engine.executors.executor import Alone, Done, Work
 from gmpool.engine.executors.stacked import Stacked
 from gmpool.engine.job import Job, Run
-from gmpool.engine.train import Epoch
+from gmpool.engine.training import Epoch
 from gmpool.record import Row
 from gmpool.tasks.generate.data import SmallMolecules
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from gmpool.config import TrainConfig
+from gmpool.engine.mover import SCHEDULED
 from gmpool.engine.stack.adam import Adam
-from gmpool.engine.train import SCHEDULED
 from gmpool.tasks.trainable import Phase
 
 
