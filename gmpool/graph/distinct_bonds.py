@@ -14,18 +14,18 @@ not grow with the set.
 from __future__ import annotations
 
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from gmpool.data.batch import GraphBatch
 from gmpool.data.packed import PackedGraphs
 from gmpool.graph.batch_edges import BatchEdges
 from gmpool.graph.colours import Ints, mix, refinements, sums_between
+from gmpool.graph.distinct import entries_of, first_of_each, listed, offsets
 from gmpool.graph.edges import AnyEdges
 from gmpool.ops.sparse import Pattern
 
@@ -55,7 +55,7 @@ class _Level(NamedTuple):
     def rows(self, which: Ints) -> _Level:
         """Of some of them."""
         counts = self.ptr[which + 1] - self.ptr[which]
-        ptr = _offsets(counts)
+        ptr = offsets(counts)
         at = np.arange(ptr[-1]) + np.repeat(self.ptr[which] - ptr[:-1], counts)
         return _Level(self.own[which], ptr, self.heard[at])
 
@@ -72,21 +72,21 @@ class DistinctBonds:
         source = np.repeat(graphs.node_ptr.numpy()[:-1], counts) + graphs.col.numpy()  # [E]
         back = np.repeat(edge_ptr[:-1], counts) + perm.numpy()  # [E]
         (atom,), code = refinements(graphs, 0), bonds.graph.numpy()
-        first, colour = _distinct(atom[source] * len(bonds.rows) + code)
+        first, colour = first_of_each(atom[source] * len(bonds.rows) + code)
         self.begins, self.codes, base = atom[source[first]], code[first].astype(np.int64), colour
         self.levels: list[_Level] = []
         sizes = [len(first)]
         for _ in range(layers - 1):
             known = mix(colour)
             others = sums_between(known, row_ptr)[source] - known[back]
-            first, following = _distinct(mix(mix(base) ^ mix(others)))
-            ptr, entries = _incoming(row_ptr, source[first], without=back[first])
+            first, following = first_of_each(mix(mix(base) ^ mix(others)))
+            ptr, entries = entries_of(row_ptr, source[first], without=back[first])
             self.levels.append(_Level(base[first], ptr, colour[entries]))
             sizes.append(len(first))
             colour = following
         heard = sums_between(mix(colour), row_ptr)
-        first, self.kind = _distinct(mix(mix(atom) ^ mix(heard)))  # [N]
-        ptr, entries = _incoming(row_ptr, first)
+        first, self.kind = first_of_each(mix(mix(atom) ^ mix(heard)))  # [N]
+        ptr, entries = entries_of(row_ptr, first)
         self.ends = _Level(atom[first], ptr, colour[entries])
         self._states = [_Numbers(size) for size in sizes]
         self._kinds = _Numbers(len(first))
@@ -124,9 +124,9 @@ class DistinctBonds:
             torch.from_numpy(of_atoms[: len(there)]),
             torch.from_numpy(self.codes[there]),
             patterns[::-1],
-            _pattern(ends.ptr, numbers[0], sizes[0]),
+            listed(ends.ptr, numbers[0], sizes[0]),
             torch.from_numpy(of_atoms[len(there) :]),
-            _pattern(np.arange(len(nodes) + 1), kind, len(kinds)),
+            listed(np.arange(len(nodes) + 1), kind, len(kinds)),
         )
 
 
@@ -146,25 +146,6 @@ class _Numbers:
             return there, place[ids]
 
 
-def _distinct(colours: NDArray[Any]) -> tuple[Ints, Ints]:
-    """(where each stands first, the number of each)"""
-    # In less than half the time of numpy's.
-    found, numbers = torch.unique(torch.from_numpy(colours.view(np.int64)), return_inverse=True)
-    number, first = numbers.numpy(), np.empty(len(found), dtype=np.int64)
-    first[number[::-1]] = np.arange(len(number))[::-1]
-    return first, number
-
-
-def _incoming(row_ptr: Ints, rows: Ints, without: Ints | None = None) -> tuple[Ints, Ints]:
-    """(offsets, entries) of some rows; without: an entry of each that is left out."""
-    counts = row_ptr[rows + 1] - row_ptr[rows]
-    ptr = _offsets(counts)
-    entries = np.arange(ptr[-1]) + np.repeat(row_ptr[rows] - ptr[:-1], counts)
-    if without is None:
-        return ptr, entries
-    return ptr - np.arange(len(ptr)), entries[entries != np.repeat(without, counts)]
-
-
 def _with_own(level: _Level, own: Ints, heard: Ints, first: int, before: int) -> Pattern:
     """Each row's state of level 0, and behind these what it hears of `before` states."""
     ptr = level.ptr + np.arange(len(level.ptr))
@@ -172,25 +153,7 @@ def _with_own(level: _Level, own: Ints, heard: Ints, first: int, before: int) ->
     is_own[ptr[:-1]] = True
     col = np.empty(ptr[-1], dtype=np.int64)
     col[is_own], col[~is_own] = own, first + heard
-    return _pattern(ptr, col, first + before)
-
-
-def _pattern(ptr: Ints, col: Ints, columns: int) -> Pattern:
-    """Without gradients nobody asks for the transpose, and it is empty."""
-    t_ptr = t_col = np.empty(0, dtype=np.int64)
-    if torch.is_grad_enabled():
-        rows = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-        small = col.astype(np.uint16) if columns <= 2**16 else col  # is sorted by its digits
-        t_col = rows[np.argsort(small, kind="stable")]
-        t_ptr = _offsets(np.bincount(col, minlength=columns))
-    return Pattern(*map(torch.from_numpy, (ptr, col, t_ptr, t_col)))
-
-
-def _offsets(counts: NDArray[Any]) -> Ints:
-    """[n] -> [n+1]"""
-    ptr = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=ptr[1:])
-    return ptr
+    return listed(ptr, col, first + before)
 
 
 _known: WeakKeyDictionary[PackedGraphs, dict[int, DistinctBonds]] = WeakKeyDictionary()

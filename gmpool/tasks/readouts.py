@@ -1,8 +1,11 @@
 """Poolings that a task exchanges by name: from the rows of nodes to a vector for each graph.
 
 Each is called with (rows [N, D], edges, segments) and gives (vectors [B, out_dim], losses of its
-own by name). Its keyword-only arguments, other than conv, are its options.
+own by name). Its keyword-only arguments, other than conv, are its options. What reads its rows by
+`segment_sum` and `segment_mean` alone says so in `only_sums`.
 """
+
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -18,11 +21,19 @@ from gmpool.pool.set2set import Set2Set
 Vectors = tuple[Tensor, dict[str, Tensor]]
 
 
-class MeanOfNodes(KeepsOptions):
+class Readout(KeepsOptions):
+    """One of them."""
+
+    only_sums: ClassVar[bool] = False
+
+
+class MeanOfNodes(Readout):
     """Mean of the nodes.
 
     dim: D.
     """
+
+    only_sums = True
 
     def __init__(self, dim: int, *, conv: ConvFactory | str) -> None:
         super().__init__()
@@ -48,11 +59,13 @@ class MaxOfNodes(MeanOfNodes):
     dim: D.
     """
 
+    only_sums = False
+
     def forward(self, rows: Tensor, edges: AnyEdges, segments: Segments) -> Vectors:
         return segment_max(rows, segments), {}
 
 
-class ReadBySet2Set(KeepsOptions):
+class ReadBySet2Set(Readout):
     """Set2Set: an LSTM that attends to the nodes in several steps.
 
     dim: D.
@@ -68,7 +81,7 @@ class ReadBySet2Set(KeepsOptions):
         return self.read(rows, edges, segments).x, {}
 
 
-class MeanOfClusters(KeepsOptions):
+class MeanOfClusters(Readout):
     """MinCutPool, then the mean over its clusters.
 
     As each node is shared out wholly, that mean is the sum over nodes divided by K, whatever the
@@ -103,7 +116,7 @@ class MeanOfClusters(KeepsOptions):
         return pooled.x.mean(1), pooled.losses
 
 
-class OneSeed(KeepsOptions):
+class OneSeed(Readout):
     """GMPool_1, its keys and values by graph convolutions.
 
     Over nodes its softmax is an attention; over its one seed it is 1, and the pooling a sum of
@@ -126,7 +139,7 @@ class OneSeed(KeepsOptions):
         return self.pooling(rows, edges, segments).x.flatten(1), {}
 
 
-class Transformer(KeepsOptions):
+class Transformer(Readout):
     """The Graph Multiset Transformer, its first keys and values by graph convolutions.
 
     dim: D.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -16,8 +17,11 @@ from gmpool.data.fixed_batch import FixedBatch
 from gmpool.errors import unknown
 from gmpool.graph import Segments
 from gmpool.graph.batch_edges import BatchEdges, batch_segments
+from gmpool.graph.distinct_nodes import DistinctNodes
 from gmpool.graph.edges import DerivedEdges
 from gmpool.ops.add_bias import affine
+from gmpool.ops.sparse import spmm
+from gmpool.ops.without_dispatcher import only_values
 from gmpool.tasks.graph_task import keyword_options
 from gmpool.tasks.readouts import (
     MaxOfNodes,
@@ -51,19 +55,37 @@ def pooling_options(method: str) -> dict[str, inspect.Parameter]:
     return keyword_options(pooling_of(method), without=("conv",))
 
 
-class Graphs(NamedTuple):
-    """Graphs as encoders read them. x: features of atoms [N, F]."""
+class Graphs:
+    """Graphs as encoders read them.
 
-    x: Tensor
-    edges: DerivedEdges
-    segments: Segments
+    kinds: of atoms [N]. features: of the kinds [K, F].
+    """
+
+    def __init__(
+        self, kinds: Tensor, features: Tensor, edges: DerivedEdges, segments: Segments
+    ) -> None:
+        self.kinds, self.features, self.edges, self.segments = kinds, features, edges, segments
+        self._distinct: dict[int, DistinctNodes] = {}
 
     @classmethod
     def of(cls, batch: FixedBatch, features: Tensor) -> Graphs:
         """features: of the kinds of atoms [K, F]"""
         edges = DerivedEdges(BatchEdges(batch).entries, dtype=features.dtype)
-        x = features.index_select(0, batch.x.long())
-        return cls(x, edges, batch_segments(batch))
+        return cls(batch.x.long(), features, edges, batch_segments(batch))
+
+    @cached_property
+    def x(self) -> Tensor:
+        """Features of atoms. [N, F]"""
+        return self.features.index_select(0, self.kinds)
+
+    def distinct(self, rounds: int) -> DistinctNodes | None:
+        """On a CPU, where shapes may depend on the batch; else None."""
+        if not (self.kinds.is_cpu and only_values(self.features)):
+            return None
+        if rounds not in self._distinct:
+            pattern = self.edges.entries.pattern
+            self._distinct[rounds] = DistinctNodes.of(self.kinds, pattern, rounds)
+        return self._distinct[rounds]
 
 
 class Encoder(nn.Module):
@@ -96,12 +118,34 @@ class Encoder(nn.Module):
 
     def forward(self, graphs: Graphs) -> tuple[Tensor, dict[str, Tensor]]:
         """(vectors [B, out_dim], the pooling's own losses)"""
-        weight, bias = self.inputs.weight, self.inputs.bias
-        h = affine(graphs.x, weight, bias, relu=True)
-        b = affine(graphs.x, weight, bias + self.messages.bias)  # for all rounds
+        distinct, segments = graphs.distinct(self.rounds), graphs.segments
+        if distinct is None:
+            rows = self._each(graphs)
+        elif self.pooling.only_sums:
+            rows, segments = self._once(graphs, distinct), distinct.summed(segments)
+        else:
+            rows = spmm(distinct.nodes, self._once(graphs, distinct))
+        vectors, losses = self.pooling(rows, graphs.edges, segments)
+        return self.out(vectors), losses
+
+    def _each(self, graphs: Graphs) -> Tensor:
+        """A row for each atom. [N, out_dim]"""
+        h, b = self._begin(graphs.x)
         for _ in range(self.rounds):
             gathered = graphs.edges.plain.matmul(h)
             h = (gathered @ self.messages.weight.t() + b).relu()
-        rows = affine(h, self.rows.weight, self.rows.bias, relu=True)
-        vectors, losses = self.pooling(rows, graphs.edges, graphs.segments)
-        return self.out(vectors), losses
+        return affine(h, self.rows.weight, self.rows.bias, relu=True)
+
+    def _once(self, graphs: Graphs, distinct: DistinctNodes) -> Tensor:
+        """A row for each state that atoms end in. [U, out_dim]"""
+        kinds = graphs.kinds.index_select(0, distinct.first)
+        h, b = self._begin(graphs.features.index_select(0, kinds))
+        for own, heard in distinct.rounds:
+            gathered = spmm(heard, h)
+            h = (gathered @ self.messages.weight.t() + b.index_select(0, own)).relu()
+        return affine(h, self.rows.weight, self.rows.bias, relu=True)
+
+    def _begin(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """(h, b with the bias of messages, which is the same in all rounds)"""
+        weight, bias = self.inputs.weight, self.inputs.bias
+        return affine(x, weight, bias, relu=True), affine(x, weight, bias + self.messages.bias)
