@@ -237,8 +237,13 @@ def test_a_script_without_a_guard_is_run_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_who_asked(by: signal.Signals) -> None:
-    command = [sys.executable, "-c", ENDLESS]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as asker:
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Whoever starts the tests in the background of a script has SIGINT ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as asker:
         assert asker.stdout is not None
         worker = int(asker.stdout.readline())
         asker.send_signal(by)

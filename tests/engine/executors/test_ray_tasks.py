@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import types
 from collections.abc import Iterator
 from contextlib import closing
@@ -83,6 +84,9 @@ def test_a_node_that_is_lost_costs_what_it_was_doing(tmp_path: Path) -> None:
         assert sorted(each.made for each in came) == [*range(12)]
         assert [str(thing) for thing, _ in told] == [path.name for path in tmp_path.iterdir()]
         assert {times for _, times in told} <= {1, 2}
+        deadline = time.monotonic() + 60  # until Ray has seen it
+        while cluster.slots != 2 and time.monotonic() < deadline:
+            time.sleep(0.2)
         assert cluster.slots == 2
 
 
