@@ -18,12 +18,14 @@ from gmpool.cli.embed import embed
 from gmpool.cli.evaluate import evaluate
 from gmpool.cli.listing import listing
 from gmpool.cli.predict import predict
+from gmpool.cli.ranks import by_all
 from gmpool.cli.retro import add_commands
 from gmpool.cli.retro_predict import GROUP
 from gmpool.cli.run import run_command
 from gmpool.cli.sample import sample
 from gmpool.cli.store import store
 from gmpool.cli.table import table_command
+from gmpool.engine.group import wanted
 from gmpool.errors import UserError
 from gmpool.plain_text import visible
 from gmpool.tasks.task import TASKS
@@ -90,7 +92,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has a ±
     try:
-        app()
+        by_all(app) if wanted() else app()
     except UserError as error:
         if "--debug" in sys.argv:
             sys.stderr.write(visible("".join(traceback.format_exception(error))))

@@ -9,14 +9,18 @@ from typing import Annotated, Any, NamedTuple
 import torch
 import typer
 
+from gmpool.cli.ranks import group
 from gmpool.engine.device import usable_device
 from gmpool.engine.executors.executor import Alone, Executor
 from gmpool.engine.executors.on_ray import OnRay
 from gmpool.engine.executors.processes import Processes, usable_cores
 from gmpool.engine.executors.ray_tasks import AUTO, Cluster
+from gmpool.engine.executors.shared import Shared
 from gmpool.engine.executors.stacked import Stacked
+from gmpool.engine.group import Group
 from gmpool.engine.own_sets import data_flags
 from gmpool.engine.provenance import device_name
+from gmpool.engine.unfinished import FOLDER as UNFINISHED
 from gmpool.errors import UserError, unknown
 from gmpool.file_paths import usable_path
 from gmpool.tasks.task import TASKS, Flag
@@ -114,15 +118,35 @@ def way_for(
     tf32: bool = False,
     joined: bool = False,
     cluster: Cluster | None = None,
+    *,
+    store: Path,
 ) -> Way:
     """The way that the options ask for. joined: models are of several trainings, which take all
     cores where nobody says otherwise."""
+    if (ranks := group()) is not None:
+        asked = {"--replicas": replicas, "--workers": workers, "--side-by-side": side_by_side}
+        return _way_of(ranks, device, {**asked, "--executor": cluster}, tf32, store)
     if cluster is not None:
         return _way_on(cluster, device, replicas, workers, side_by_side, tf32)
     device = usable_device(device)
     executor = executor_for(device, replicas, workers, side_by_side, tf32, joined)
     at_once = executor.workers if isinstance(executor, Processes) else 1
     return Way(executor, at_once, device_name(device, threads=None if at_once == 1 else 1))
+
+
+def _way_of(ranks: Group, device: str, asked: Mapping[str, Any], tf32: bool, store: Path) -> Way:
+    """asked: other ways, by their flags."""
+    for flag, value in asked.items():
+        if value is not None:
+            raise UserError(
+                f"{flag} is another way than torchrun, by which {ranks.count} processes do each "
+                "training together: take one of them"
+            )
+    device = usable_device(device)
+    if device not in ("cpu", "cuda"):
+        raise UserError(f"--device takes cpu, cuda or auto under torchrun, got {device!r}")
+    allow_tf32(tf32, device)
+    return Way(Shared(ranks, device, store / UNFINISHED), 1, device_name(device))
 
 
 def cluster_for(executor: str | None, address: str | None) -> Cluster | None:
@@ -168,9 +192,7 @@ def executor_for(
     joined: bool = False,
 ) -> Executor:
     """device: one that is usable."""
-    if tf32 and device == "cpu":
-        raise UserError("--tf32 is for a GPU; this runs on the CPU")
-    torch.backends.cuda.matmul.allow_tf32 = tf32
+    allow_tf32(tf32, device)
     if side_by_side is not None:
         _check_side_by_side(side_by_side, device, replicas)
     if joined and workers is None and replicas is None and device == "cpu":
@@ -188,6 +210,12 @@ def executor_for(
         return Processes(count) if count > 1 else Alone(device)
     together = _number("--replicas", replicas or ("1" if device == "cpu" else "auto"))
     return Alone(device) if together == 1 else Stacked(device, together, side_by_side)
+
+
+def allow_tf32(tf32: bool, device: str) -> None:
+    if tf32 and device == "cpu":
+        raise UserError("--tf32 is for a GPU; this runs on the CPU")
+    torch.backends.cuda.matmul.allow_tf32 = tf32
 
 
 def worker_count(given: str) -> int:

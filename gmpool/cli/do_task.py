@@ -123,7 +123,7 @@ def _do(
         for line in _lines(task, own, settings)
     ]
     joined = any(job.is_joined for job in jobs)
-    way = way_for(device, replicas, workers, tf32=tf32, joined=joined, cluster=cluster)
+    way = way_for(device, replicas, workers, tf32=tf32, joined=joined, cluster=cluster, store=store)
     say_understood(chosen)
     say_short_training(jobs)
     draws = plots is not None and task.draws_models

@@ -59,7 +59,7 @@ class ProgressBars:
             note = f"valid {_score(epoch.valid_metric)}, loss {_score(epoch.valid_loss)}"
             if math.isnan(epoch.valid_loss):
                 note = f"training loss {_score(epoch.train_loss)}"
-            self.progress.update(self.epochs, advance=1, note=note)
+            self.progress.update(self.epochs, completed=epoch.epoch, note=note)
             self._tell(f"{name}: epoch {epoch.epoch} of {job.train.epochs}, {note}")
 
         return on_epoch

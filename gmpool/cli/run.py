@@ -85,7 +85,7 @@ def run(
     chosen = read_plan(plan, table).part(dataset or [], method or [], seeds)
     jobs, runs = chosen.jobs(), RunStore(store)
     joined = any(job.is_joined for job in jobs)
-    way = way_for(device, replicas, workers, side_by_side, tf32, joined, cluster)
+    way = way_for(device, replicas, workers, side_by_side, tf32, joined, cluster, store=store)
     for name in chosen.datasets:
         if name in chosen.own:
             say_understood(chosen.own[name])

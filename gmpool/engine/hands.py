@@ -27,8 +27,6 @@ class Hands:
     def take_up(self, model: Trainable) -> None:
         """Before the first step; raises where the model cannot be trained so."""
 
-    def begin_epoch(self, seed: int, number: int) -> None: ...
-
     def batches(
         self, dataset: Any, ids: Tensor, size: int, shuffle: torch.Generator | None = None
     ) -> Iterator[Any]:

@@ -36,6 +36,7 @@ def finished_row(job: Job, run: Run, trained: Trained, device: str) -> Row:
         curve=curve_of(trained.curve),
         more={
             **_split_of(job.dataset),
+            **({"ranks": trained.ranks} if trained.ranks > 1 else {}),
             "selection_score": _number(-best.valid_loss if by_loss else sign * best.valid_metric),
             **_finite(trained.watched),
             **_finite(job.task.scores(trained.model, job.dataset, trained.outputs, split)),

@@ -72,7 +72,6 @@ class Training:
         number, config, model = len(self.curve) + 1, self.config, self.model
         size, steps, movers = config.batch_size, self.steps, self.movers
         model.train()
-        self.hands.begin_epoch(self.seed, number)
         losses = []
         for step, batch in enumerate(self._batches(), start=(number - 1) * steps):
             for at, (phase, mover) in enumerate(zip(model.phases, movers, strict=True)):

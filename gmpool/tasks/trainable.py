@@ -98,7 +98,8 @@ class Supervised(Trainable):
     """Of `gmpool.tasks.metrics`."""
 
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """(outputs of the rows that have labels [n, ...], auxiliary losses by name)"""
+        """(outputs of the rows that have labels [n, ...], auxiliary losses by name, which are means
+        over the graphs of the batch)"""
         raise NotImplementedError
 
     def labels(self, batch: Batch) -> Tensor:
@@ -115,7 +116,11 @@ class Supervised(Trainable):
 
     def loss(self, batch: Batch, phase: Phase) -> Tensor:
         out, auxiliary = self(batch)
-        return self.distance(out, self.labels(batch)) + sum(auxiliary.values())
+        return self.distance_in(batch, out) + sum(auxiliary.values())
+
+    def distance_in(self, batch: Batch, out: Tensor) -> Tensor:
+        """Of the outputs of a batch. []"""
+        return self.distance(out, self.labels(batch))
 
     def evaluate(self, batch: Batch) -> Rows:
         return self(batch)[0], self.labels(batch)

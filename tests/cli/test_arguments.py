@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,10 +97,10 @@ def test_on_a_cluster_a_run_has_a_cpu_and_a_stack_a_gpu(monkeypatch: pytest.Monk
     monkeypatch.setattr(Cluster, "slots", property(lambda self: 2 if self.gpus else 8))
     monkeypatch.setattr(Cluster, "has_gpus", property(lambda self: there["GPU"] > 0))
     ray = Cluster("auto")
-    way = way_for("auto", None, None, cluster=ray)
+    way = way_for("auto", None, None, cluster=ray, store=Path("runs"))
     assert (way.executor, way.workers, way.where) == (OnRay(Cluster("auto", 1)), 2, "")
     there["GPU"] = 0.0
-    way = way_for("auto", "4", None, cluster=ray)
+    way = way_for("auto", "4", None, cluster=ray, store=Path("runs"))
     assert (way.executor, way.workers) == (OnRay(ray, 4), 8)
     assert way.where.endswith("1 thread")
     for asked, said in (
@@ -110,7 +111,7 @@ def test_on_a_cluster_a_run_has_a_cpu_and_a_stack_a_gpu(monkeypatch: pytest.Monk
     ):
         options: dict[str, Any] = {"device": "auto", "replicas": None, "workers": None, **asked}
         with pytest.raises(UserError, match=said):
-            way_for(**options, cluster=ray)
+            way_for(**options, cluster=ray, store=Path("runs"))
 
 
 def test_precision_is_what_was_asked_for() -> None:

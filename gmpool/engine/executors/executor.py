@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
+from gmpool.engine.hands import ALONE, Hands
 from gmpool.engine.job import Job, Run
 from gmpool.engine.row import finished_row
 from gmpool.engine.train import Trained, train
@@ -80,12 +81,26 @@ def outcome(job: Job, run: Run, trained: Trained | UserError, device: str) -> Ou
 
 
 def train_one(
-    job: Job, run: Run, device: str, on_epoch: Callable[[Epoch], None] | None = None
+    job: Job,
+    run: Run,
+    device: str,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    hands: Hands = ALONE,
 ) -> Outcome:
-    """One run, in this process."""
-    found: Trained | UserError
+    """One run, in this process. hands: who does the steps."""
+    return outcome(job, run, trained_by(hands, job, run, device, on_epoch), device)
+
+
+def trained_by(
+    hands: Hands,
+    job: Job,
+    run: Run,
+    device: str,
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> Trained | UserError:
+    """A run as it is before anything is recorded of it."""
     try:
-        found = train(
+        return train(
             job.task,
             job.dataset,
             job.split(run),
@@ -94,10 +109,10 @@ def train_one(
             seed=run.seed,
             device=device,
             on_epoch=on_epoch,
+            hands=hands,
         )
     except UserError as error:
-        found = error
-    return outcome(job, run, found, device)
+        return error
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from gmpool.tasks.classify.networks import make_network
 from gmpool.tasks.classify.settings import ModelConfig
 from gmpool.tasks.metrics import loss_of, metrics_of
 from gmpool.tasks.shape import DataShape
-from gmpool.tasks.trainable import Batch, Phase, Supervised
+from gmpool.tasks.trainable import Batch, Supervised
 
 
 class GraphModel(Supervised):
@@ -93,10 +93,8 @@ class GraphModel(Supervised):
         y: Tensor = batch.y
         return y
 
-    def loss(self, batch: Batch, phase: Phase) -> Tensor:
-        out, auxiliary = self(batch)
-        distance = self._distance(out, self.labels(batch), batch.graph_weight)
-        return distance + sum(auxiliary.values())
+    def distance_in(self, batch: Batch, out: Tensor) -> Tensor:
+        return self._distance(out, self.labels(batch), batch.graph_weight)
 
     def distance(self, out: Tensor, y: Tensor) -> Tensor:
         return self._distance(out, y, None)
