@@ -17,6 +17,7 @@ from gmpool.cli.do_task import command_of
 from gmpool.cli.embed import embed
 from gmpool.cli.evaluate import evaluate
 from gmpool.cli.listing import listing
+from gmpool.cli.pack import pack
 from gmpool.cli.predict import predict
 from gmpool.cli.ranks import by_all
 from gmpool.cli.retro import add_commands
@@ -62,7 +63,7 @@ for task in (TASKS[name] for name in TASKS):
             groups[group].command()(sample)
     (groups[before[0]] if before else app).command(verb)(command_of(task))
 add_commands(groups[GROUP])
-for command in (run_command(), table_command(), predict, evaluate, embed, bench_command()):
+for command in (run_command(), table_command(), predict, evaluate, embed, pack, bench_command()):
     app.command()(command)
 app.command("list")(listing)
 app.add_typer(store, name="store")

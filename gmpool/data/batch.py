@@ -160,6 +160,17 @@ class GraphBatch:
         back = None if self.graphs.symmetric else self.graphs.gcn_reversed_rows
         return self._matrix(self.graphs.gcn_rows, back, self._gcn_entries)
 
+    @cached_property
+    def row_ptr(self) -> Tensor:
+        """integer [N+1]: where each node's in-edges begin. Nothing but the set's own fields is
+        read for it."""
+        return self._row_ptr(self.graphs.rows, self._edges)
+
+    @property
+    def numbers(self) -> Tensor:
+        """int64 [B]: what its graphs are called in the set that the given one may be a part of."""
+        return self.graphs.numbers.index_select(0, self.ids)
+
     # -- positions in the set -------------------------------------------------------------------
 
     @cached_property
@@ -213,12 +224,16 @@ class GraphBatch:
 
     def _gather(self, rows: Rows, entries: _Entries) -> tuple[Tensor, Tensor, Tensor | None]:
         """rowptr [N+1], col [E] and weight [E] of the batch."""
+        rowptr = self._row_ptr(rows, entries)
+        col = _shifted(rows.col, entries, self._begin(self.ptr))
+        return rowptr, col, _take(rows.weight, entries.where)
+
+    def _row_ptr(self, rows: Rows, entries: _Entries) -> Tensor:
         rowptr = entries.where.new_empty(self.num_nodes + 1)
         shift = _spread(entries.shift, self._sizes, self.num_nodes)
         torch.sub(rows.row_ptr.index_select(0, self.node_ids), shift, out=rowptr[:-1])
         rowptr[-1] = entries.where.numel()
-        col = _shifted(rows.col, entries, self._begin(self.ptr))
-        return rowptr, col, _take(rows.weight, entries.where)
+        return rowptr
 
 
 class _Entries(NamedTuple):

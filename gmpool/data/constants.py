@@ -113,12 +113,25 @@ def _way_back(back: Rows) -> Tensor:
     return first + back.perm
 
 
+LARGE = 2**25
+"""Nodes and edges of a set, whose constants take some thirty bytes for each."""
 DENSE_LIMIT = 2**23  # numbers: 32 MiB of float32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PackedConstants(PackedFields):
     """A set with the constants that its batches are made from, on the device that holds it."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether constants of the whole set would take more memory than a few batches' do, on a
+        host, where it may be a file: then those of a part at a time are made."""
+        return self.device.type == "cpu" and self.num_entries > LARGE
+
+    @cached_property
+    def numbers(self) -> Tensor:
+        """int64 [G]: what its graphs are called in the set that it is a part of."""
+        return torch.arange(self.num_graphs, device=self.device)
 
     @cached_property
     def rows(self) -> Rows:

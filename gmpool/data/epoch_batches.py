@@ -13,6 +13,8 @@ from gmpool.data.packed import PackedGraphs
 # Nodes and edges assembled at once. The time of a small batch is mostly the fixed cost of thirty
 # operations; assembling several together shares it, up to what a processor's cache holds.
 GROUP_SIZE = 2**18
+PART_SIZE = 2**21
+"""Of a large set: some ten thousand molecules."""
 
 
 def epoch_batches(
@@ -36,17 +38,34 @@ def in_order(ids: Ids, generator: torch.Generator | None) -> Tensor:
 
 
 def batches_of(graphs: PackedGraphs, order: Tensor, counts: Sequence[int]) -> Iterator[GraphBatch]:
-    """Batches of so many graphs each, in this order."""
-    entries = max(counts, default=0) * (graphs.num_nodes + graphs.num_edges)
-    entries //= max(graphs.num_graphs, 1)
-    together = max(GROUP_SIZE // max(entries, 1), 1)
-    groups = [counts[at : at + together] for at in range(0, len(counts), together)]
-    parts = order.to(graphs.device).split([sum(group) for group in groups])
-    for group, part in zip(groups, parts, strict=True):
+    """Batches of so many graphs each, in this order. Of a large set a part is brought into memory
+    at a time, with constants of its own."""
+    if not graphs.is_large:
+        yield from _batches_of(graphs, order, counts)
+        return
+    for part, group in _together(graphs, order, counts, PART_SIZE):
+        there = graphs.part(part)
+        yield from _batches_of(there, torch.arange(len(there)), group)
+
+
+def _batches_of(graphs: PackedGraphs, order: Tensor, counts: Sequence[int]) -> Iterator[GraphBatch]:
+    for part, group in _together(graphs, order, counts, GROUP_SIZE):
         if len(group) > 1:
             yield from _Group(graphs, part, group).parts()
         else:
             yield GraphBatch(graphs, part)
+
+
+def _together(
+    graphs: PackedGraphs, order: Tensor, counts: Sequence[int], size: int
+) -> Iterator[tuple[Tensor, Sequence[int]]]:
+    """The graphs of some batches that follow each other, and how many each of these has: about so
+    many nodes and edges at a time, but one batch at least."""
+    entries = max(counts, default=0) * graphs.num_entries // max(graphs.num_graphs, 1)
+    together = max(size // max(entries, 1), 1)
+    groups = [counts[at : at + together] for at in range(0, len(counts), together)]
+    parts = order.to(graphs.device).split([sum(group) for group in groups])
+    yield from zip(parts, groups, strict=True)
 
 
 class _Group(GraphBatch):

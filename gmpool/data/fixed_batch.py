@@ -61,6 +61,11 @@ class FixedBatch:
     def num_nodes(self) -> int:
         return self.batch.shape[-1]
 
+    @property
+    def numbers(self) -> Tensor:
+        """Batches of fixed shape are made of whole sets."""
+        return self.ids
+
     def tensors(self) -> dict[str, Tensor]:
         """All its tensors by name; those of a matrix with the matrix's name before a dot."""
         found: dict[str, Tensor] = {}

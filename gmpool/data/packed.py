@@ -35,10 +35,16 @@ class PackedGraphs(PackedConstants):
             if name not in ("node_ptr", "row_ptr", "y"):
                 index = {"node": part.node_ids, "graph": part.ids}.get(name.split("_")[0])
                 kept[name] = values.index_select(0, part.edge_ids if index is None else index)
-        kept |= {"node_ptr": part.ptr, "row_ptr": part.graph.rowptr.long(), "y": part.y}
+        kept |= {"node_ptr": part.ptr, "row_ptr": part.row_ptr.long(), "y": part.y}
         if self.graph_names is not None:
             kept["graph_names"] = tuple(self.graph_names[i] for i in part.ids.tolist())
         return replace(self, **kept)
+
+    def part(self, ids: Tensor) -> PackedGraphs:
+        """``select``, whose graphs keep their numbers."""
+        found = self.select(ids)
+        found.__dict__["numbers"] = self.numbers.index_select(0, ids)
+        return found
 
     def with_degree_features(self, max_degree: int | None = None) -> PackedGraphs:
         """Adds the number of in-edges of each node as a categorical column (one-hot in a batch).

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor
@@ -130,7 +130,28 @@ class PackedFields:
         """int64 [G]: nodes of each graph."""
         return self.node_ptr.diff()
 
+    @property
+    def num_entries(self) -> int:
+        """Nodes and edges, of which memory and time are made."""
+        return self.num_nodes + self.num_edges
+
     # -- content --------------------------------------------------------------------------------
+
+    def between(self, first: int, last: int) -> Self:
+        """The graphs ``first`` … ``last - 1`` as views, which take no memory but their offsets."""
+        a, b = int(self.node_ptr[first]), int(self.node_ptr[last])
+        c, d = int(self.row_ptr[a]), int(self.row_ptr[b])
+        parts = {"node": slice(a, b), "edge": slice(c, d), "col": slice(c, d)}
+        graphs = slice(first, last)
+        found: dict[str, Any] = {
+            name: values[parts.get(name.split("_")[0], graphs)]
+            for name, values in self.tensors().items()
+        }
+        found["node_ptr"] = self.node_ptr[first : last + 1] - a
+        found["row_ptr"] = self.row_ptr[a : b + 1] - c
+        if self.graph_names is not None:
+            found["graph_names"] = self.graph_names[graphs]
+        return replace(self, **found)
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors that are there, by field name."""
@@ -154,5 +175,6 @@ class PackedFields:
         state = hashlib.sha256(json.dumps(self.metadata(), sort_keys=True).encode())
         for name, tensor in sorted(self.tensors().items()):
             state.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-            state.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+            if tensor.numel():  # the bytes as they lie there: a set may be larger than memory
+                state.update(tensor.detach().cpu().contiguous().view(-1).numpy().data)
         return state.hexdigest()

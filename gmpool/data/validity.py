@@ -1,5 +1,6 @@
 """Whether a packed set can be what it says it is."""
 
+from dataclasses import replace
 from typing import NoReturn
 
 import torch
@@ -10,6 +11,8 @@ from gmpool.data.splits import Split
 from gmpool.errors import DataError
 from gmpool.plain_text import shortened
 
+AT_A_TIME = 2**24
+"""Nodes and edges: checking takes some ten bytes for each."""
 MOST_CATEGORIES = 1 << 16
 """The widest one-hot features that a set may have: in a batch, each node has so many numbers."""
 
@@ -18,6 +21,19 @@ def check(graphs: PackedFields) -> None:
     """Raises DataError with the graph, node or edge, and column of the first thing wrong."""
     check_types(graphs)
     _check_layout(graphs)
+    if graphs.num_entries <= AT_A_TIME:
+        _check_content(graphs)
+        return
+    together = max(graphs.num_graphs * AT_A_TIME // graphs.num_entries, 1)
+    for first in range(0, graphs.num_graphs, together):
+        last = min(first + together, graphs.num_graphs)
+        part = graphs.between(first, last)
+        # Messages count graphs from the first of the part.
+        name = f"{graphs.name} from graph {first} on" if first else graphs.name
+        _check_content(replace(part, name=name))
+
+
+def _check_content(graphs: PackedFields) -> None:
     _check_edges(graphs)
     _check_categories(graphs)
     for field in ("node_float", "edge_float", "edge_weight"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -190,15 +191,22 @@ def better(epoch: Epoch, best: Epoch, select_by: str, metric: str) -> bool:
     return epoch.valid_metric < best.valid_metric
 
 
+KEPT = 20_000
+"""Examples of a part whose batches stay in memory."""
+
+
 class Evaluation:
-    """Loss and metric on a fixed part of a set, whose batches are made once; NaN if it is empty."""
+    """Loss and metric on a fixed part of a set; NaN if it is empty."""
 
     def __init__(
         self, dataset: Dataset, ids: Tensor, batch_size: int, hands: Hands = ALONE
     ) -> None:
         self.hands, self.is_empty = hands, not len(ids)
         own = hands.own(dataset, ids)
-        self.batches: Sequence[Any] = list(dataset.batches(own, batch_size)) if len(own) else ()
+        self.make: Callable[[], Iterable[Any]]
+        self.make = partial(dataset.batches, own, batch_size) if len(own) else list
+        # Of a small part they are made once, with all that has been computed of them.
+        self.batches = list(self.make()) if len(ids) <= KEPT else None
         self.rows: Rows = ()  # what the model gave that was evaluated last
 
     @torch.no_grad()
@@ -206,7 +214,8 @@ class Evaluation:
         if self.is_empty:
             return math.nan, math.nan
         model.eval()
-        rows = zip(*(model.evaluate(batch) for batch in self.batches), strict=True)
+        batches = self.make() if self.batches is None else self.batches
+        rows = zip(*(model.evaluate(batch) for batch in batches), strict=True)
         own = tuple(torch.cat(parts) for parts in rows)
         self.rows = self.hands.gathered(own, next(model.parameters()).device)
         loss, score = self.hands.agreed(*map(float, model.judge(*self.rows)))

@@ -19,6 +19,7 @@ from gmpool.data.make_splits import with_splits
 from gmpool.data.molecule_groups import MoleculeGroups
 from gmpool.data.packed import PackedGraphs
 from gmpool.data.sources.find_file import cache_dir
+from gmpool.data.sources.tensor_file import write_tensors
 from gmpool.data.split_request import OPTIONS
 from gmpool.data.splits import Split
 from gmpool.data.validity import check_split
@@ -34,8 +35,6 @@ _PARTS = ("train", "valid", "test")
 
 def save(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> None:
     """Writes the set, and its split where it has one, to a safetensors file, all or nothing."""
-    from safetensors.torch import save_file
-
     if split is not None:
         check_split(split, len(graphs), graphs.name)
     tensors = {name: tensor.cpu().contiguous() for name, tensor in graphs.tensors().items()}
@@ -48,8 +47,8 @@ def save(graphs: PackedGraphs, path: PathLike, split: Split | None = None) -> No
     header = {"format": FORMAT, "checksum": checksum, "meta": json.dumps(meta)}
     try:
         with replacing(path) as (temporary,):
-            save_file(tensors, temporary, header)
-    except Exception as error:  # safetensors has its own class for a full disk
+            write_tensors(temporary, tensors, header)
+    except OSError as error:
         raise DataError(f"cannot write {path}: {error}") from error
 
 

@@ -96,7 +96,7 @@ class Autoencoder(Supervised):
 
     def _compress(self, batch: Batch, edges: AnyEdges, segments: Segments) -> Compressed:
         last = self.encoder(self._features(batch), edges).blocks[-1]  # [N, D]; no jumping knowledge
-        compressed: Compressed = self.compression(last, edges, segments, batch.ids)
+        compressed: Compressed = self.compression(last, edges, segments, batch.numbers)
         return compressed
 
     def _features(self, batch: Batch) -> Tensor | OneHot:
