@@ -120,7 +120,7 @@ class _Reading:
         kept, asked = tee(self.given.parts)
         contents = (part.given for part in asked)
         with closing(in_order(packed, contents, workers)) as made:
-            for part, (graphs, bad) in zip(kept, made, strict=False):
+            for part, (graphs, bad) in zip(kept, made, strict=True):
                 rows = self._rows(part, bad)
                 self.rows += len(part.rows)
                 # Of the graphs there are, those whose labels can be taken.

@@ -117,3 +117,25 @@ def test_a_large_set_is_checked_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_batch_larger_than_a_part(small_parts: None, tmp_path: Path) -> None:
     (batch,) = as_set(classes()).batches(torch.arange(24), 100)
     assert batch.num_graphs == 24
+
+
+def test_edges_beyond_32_bits(tmp_path: Path) -> None:
+    """A file without content stands for 2^31 edges of a graph between two small ones."""
+    path = tmp_path / "col"
+    first, many, last = [1, 0], 2**31, [2, 0, 1]
+    with path.open("wb") as file:
+        file.write(bytes(first))
+        file.seek(len(first) + many)
+        file.write(bytes(last))
+    col = torch.from_file(str(path), size=len(first) + many + len(last), dtype=torch.uint8)
+    graphs = PackedGraphs(
+        name="long",
+        node_ptr=torch.tensor([0, 2, 3, 6]),
+        row_ptr=torch.tensor([0, 1, 2, 2 + many, 3 + many, 4 + many, 5 + many]),
+        col=col,
+        node_float=torch.arange(6.0)[:, None],
+    )
+    (batch,) = epoch_batches(graphs, torch.tensor([2, 0]), 2)
+    assert torch.equal(batch.x[:, 0], torch.tensor([3.0, 4.0, 5.0, 0.0, 1.0]))
+    assert batch.edge_index.tolist() == [[2, 0, 1, 4, 3], [0, 1, 2, 3, 4]]
+    assert graphs.batch([2]).edge_ids.tolist() == [2**31 + 2, 2**31 + 3, 2**31 + 4]
