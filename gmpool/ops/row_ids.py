@@ -2,18 +2,23 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from gmpool.ops import onnx_forms
 from gmpool.ops.replicas import lead, union_ptr
+from gmpool.ops.without_dispatcher import only_values
 
 
 def stable_order(rows: Tensor, num_rows: int) -> Tensor:
-    """argsort of numbers below num_rows, in half the time where 32 bits hold them. An exported
-    program, which may know no bound, takes them as they are."""
+    """argsort of numbers below num_rows, in half the time where 32 bits hold them; in a tenth where
+    16 do, on a CPU, by counting. An exported program, which may know no bound, takes them as they
+    are."""
     if onnx_forms.are_wanted():
         return onnx_forms.sorting(rows)
+    if rows.is_cpu and only_values(rows) and num_rows <= 2**16:
+        return torch.from_numpy(np.argsort(rows.numpy().astype(np.uint16), kind="stable"))
     short = not torch.compiler.is_compiling() and num_rows < 2**31
     return torch.argsort(rows.int() if short else rows, stable=True)
 

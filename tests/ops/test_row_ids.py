@@ -22,10 +22,13 @@ def test_replicas_have_what_each_has_alone() -> None:
     assert torch.equal(vmap(lambda one: row_ids(one, 5), in_dims=1)(rowptr.t()), alone)
 
 
-@given(st.lists(st.integers(0, 9), max_size=30))
-def test_equal_rows_keep_their_order(rows: list[int]) -> None:
-    order = stable_order(torch.tensor(rows, dtype=torch.long), 10).tolist()
-    assert order == sorted(range(len(rows)), key=rows.__getitem__)
+@given(st.lists(st.integers(0, 9), max_size=30), st.sampled_from([1, 7281, 7282, 2**29]))
+def test_equal_rows_keep_their_order(rows: list[int], far: int) -> None:
+    """Numbers of 16 bits, one more, and of 32."""
+    given = torch.tensor(rows, dtype=torch.long) * far
+    order = stable_order(given, 9 * far + 1)
+    assert order.dtype == torch.int64
+    assert order.tolist() == sorted(range(len(rows)), key=rows.__getitem__)
 
 
 def test_more_rows_than_32_bits_count_are_sorted_too() -> None:
