@@ -51,7 +51,7 @@ def pack(
     ] = False,
     workers: PartWorkersOption = "auto",
 ) -> None:
-    """Make one file of a table: it may be larger than memory, and is trained from as it is.
+    """Pack a table of molecules into one file, which may be larger than memory to be trained from.
 
     gmpool pack library.csv --label logp --out library.safetensors
 
