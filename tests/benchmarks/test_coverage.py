@@ -67,3 +67,11 @@ def test_the_summary_says_whether_all_are_near() -> None:
     assert near == {False: True, True: False}
     assert len(table.splitlines()) == 2 + len(coverage.TABLES) * len(COVERAGES)
     assert summary(rows(0.03))[1][False] is False
+
+
+def test_parts_are_exchanged() -> None:
+    data = chain_set()
+    (before,), (after,) = data.folds, coverage.with_parts_exchanged(data).folds
+    assert torch.equal(after.train, before.train)
+    assert torch.equal(after.valid, before.test)
+    assert torch.equal(after.test, before.valid)
