@@ -61,7 +61,7 @@ def measure(
     yield alone(f"{what}: overhead of a run", overhead, "s", **facts)
     with cluster_of(3) as (cluster, nodes_of):
         began = time.perf_counter()
-        killer = _Killer(lambda: nodes_of.remove_node(nodes_of.worker_nodes[-1], False))
+        killer = _Killer(lambda: nodes_of.remove_node(_last(nodes_of), False))
         same = recorded(job, OnRay(cluster), killer) == expected
         seconds = time.perf_counter() - began
     if not (same and killer.killed):
@@ -114,7 +114,7 @@ def predicted(root: Path | None, molecules: int) -> dict[str, Any]:
         )
         while len(list(out.glob("part-*.csv"))) < KILLED_AFTER and process.poll() is None:
             time.sleep(0.2)
-        nodes.remove_node(nodes.worker_nodes[-1], allow_graceful=False)
+        nodes.remove_node(_last(nodes), allow_graceful=False)
         nodes.add_node(num_cpus=1)
         if process.wait():
             raise UserError(f"{' '.join(map(str, command))} ended with {process.returncode}")
@@ -124,6 +124,11 @@ def predicted(root: Path | None, molecules: int) -> dict[str, Any]:
         rows = sum(lines_of(path) - 1 for path in out.glob("part-*.csv"))
     what = f"gmpool predict, {rows:,} molecules in {FILES} files on two nodes, one killed"
     return alone(what, seconds, "s", a_second=rows / seconds, **where("cpu"))
+
+
+def _last(nodes: Any) -> Any:
+    """One that is not the head."""
+    return [*nodes.worker_nodes][-1]
 
 
 @contextmanager

@@ -4,7 +4,6 @@ alone reads commands and writes files."""
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -54,9 +53,9 @@ class Group:
 
     def share(self, thing: Any = None) -> Any:
         """What the first gives, on all."""
-        holder = [pickle.dumps(thing) if self.is_first else b""]
+        holder = [thing]
         dist.broadcast_object_list(holder, src=0, device=torch.device("cpu"))
-        return pickle.loads(holder[0])
+        return holder[0]
 
     def each(self, thing: Any) -> list[Any]:
         """What each of them gives, on all."""

@@ -56,6 +56,7 @@ ASKED = "number,smiles\n0,C\n1,CC\n2,C\n"
     [
         ("0,C,1.5,\n1,CC,2.5,\n2,C,1.5,\n", None),
         ("0,C,1.5,\n1,CC,,no molecule\n2,C,1.5,\n", None),
+        ("0,C,-11.4508,\n1,CC,2.5,\n2,C,-11.4509,\n", None),
         ("0,C,1.5,\n1,CC,2.5,\n", "row 2: not the row"),
         ("0,C,1.5,\n2,C,1.5,\n1,CC,2.5,\n", "row 1: not the row"),
         ("0,C,1.5,\n1,CC,2.5,\n1,CC,2.5,\n2,C,1.5,\n", "row 2: not the row"),
