@@ -21,6 +21,8 @@ from gmpool.data.sources.find_file import find
 from gmpool.errors import DataError
 
 ROUNDS, MEMBERS, MOLECULES = 3, 5, 20_000
+FEW_EPOCHS = 3
+"""The fewest that chemprop trains: more than its warm-up."""
 LARGE = "ogbg-molhiv.csv.gz"
 
 
@@ -35,7 +37,7 @@ def measure(
             path = write_table(table, data, work)
             turns = partial(_trained, chemprop, path, work, epochs, 1)
             yield from _rows(f"training {epochs} epochs of {table}", in_turns(turns, rounds))
-        _trained(chemprop, work / "bbbp.csv", work / "many", 1, MEMBERS, 0)
+        _trained(chemprop, work / "bbbp.csv", work / "many", FEW_EPOCHS, MEMBERS, 0)
         large = _large(data, work, molecules)
         for members, models in ((1, work), (MEMBERS, work / "many")):
             turns = partial(_predicted, chemprop, models, large, work)
