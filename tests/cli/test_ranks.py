@@ -19,6 +19,7 @@ from gmpool.engine.group import LOST, join_group
 from gmpool.engine.unfinished import FOLDER, Unfinished
 from gmpool.errors import StoreError, UserError
 
+EPOCHS = 80
 WORDS = [
     "-m", "gmt", "-o", "hidden_dim=8", "-o", "warmup_epochs=1", "-o", "patience=none",
     "--folds", "1",
@@ -76,21 +77,21 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def uninterrupted(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     store = tmp_path_factory.mktemp("store")
-    code, _, err = ended(train(data, store, 120))
+    code, _, err = ended(train(data, store, EPOCHS))
     assert code == 0, err
     assert not list((store / FOLDER).iterdir())
     return the_row(store)
 
 
 def test_the_row_says_how_many_did_it(uninterrupted: dict[str, Any]) -> None:
-    assert (uninterrupted["ranks"], uninterrupted["epochs"]) == (2, 120)
+    assert (uninterrupted["ranks"], uninterrupted["epochs"]) == (2, EPOCHS)
 
 
-@pytest.mark.parametrize("lost", [0, 1])
+@pytest.mark.parametrize("lost", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_killed_rank_ends_all_with_a_sentence_and_the_command_goes_on(
     lost: int, data: Path, uninterrupted: dict[str, Any], tmp_path: Path
 ) -> None:
-    process = train(data, tmp_path, 120)
+    process = train(data, tmp_path, EPOCHS)
     limit = time.monotonic() + 60
     while not (tmp_path / FOLDER).is_dir() or not list((tmp_path / FOLDER).glob("*.safetensors")):
         assert process.poll() is None, process.communicate()[1]
@@ -102,7 +103,7 @@ def test_a_killed_rank_ends_all_with_a_sentence_and_the_command_goes_on(
     assert err.count(LOST) == 1, err
     assert "[rank" not in err, "no traceback of ours: torchrun adds its own"
     assert not (tmp_path / "rows.jsonl").exists()
-    code, _, err = ended(train(data, tmp_path, 120))
+    code, _, err = ended(train(data, tmp_path, EPOCHS))
     assert code == 0, err
     assert "goes on after epoch" in err
     assert the_row(tmp_path) == uninterrupted

@@ -150,7 +150,10 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["MUTAG", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "DD"])
+@pytest.mark.parametrize(
+    "name",
+    ["MUTAG", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", pytest.param("DD", marks=pytest.mark.slow)],
+)
 def test_same_graphs_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
     raw = tmp_path / name / "raw"
     with zipfile.ZipFile(data_root / f"{name}.zip") as archive:
