@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks.predict_many import LEARNED, PREDICTED, check, lines_of, write_table
 from benchmarks.timing import alone, interleaved, row, where
 from benchmarks.whole_commands import gmpool, run
@@ -39,6 +41,7 @@ def measure(
     rounds: int = ROUNDS,
     molecules: int = MOLECULES,
 ) -> Iterator[dict[str, Any]]:
+    torch.set_num_threads(1)  # as every node has, whose rows are compared
     job = Job.make(
         "classify", load(SET, root), "gmt", seeds=SEEDS, folds=FOLDS, options={"epochs": epochs}
     )
