@@ -4,8 +4,8 @@ into memory."""
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import tee
 from pathlib import Path
 
@@ -58,11 +58,7 @@ def pack_table(
         raise UserError(
             "the split is that of a column: leave out its seed and sizes, or the column"
         )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder,
-        PackedParts(Path(folder), names=keep_smiles) as parts,
-    ):
+    with _folder_beside(out) as folder, PackedParts(folder, names=keep_smiles) as parts:
         reading = _Reading(given, parts, labels, split_at, str(source), skip_bad_rows)
         reading.read(workers, told)
         fields = {}
@@ -78,6 +74,17 @@ def pack_table(
             split, reason = reading.split(), f"column {split_column!r}"
         save(graphs, out, split)
     return _told(out, reading, reason)
+
+
+@contextmanager
+def _folder_beside(out: Path) -> Iterator[Path]:
+    """For the parts; a disk that is full is told as such."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise DataError(f"cannot write {out}: {error}") from error
 
 
 def _told(out: Path, reading: _Reading, reason: str) -> Dataset:
@@ -112,6 +119,9 @@ class _Reading:
         self.values: list[NDArray[np.float64]] = []
         self.words: list[str] = []
         self.lines: list[int] = []
+        self.commas: set[int] = set()
+        self.points: set[int] = set()
+        """The label columns that have decimal commas in some part, and those with points."""
         self.said: list[str] = []
         """The first rows that were left out."""
         self.rows = self.bad_rows = 0
@@ -131,7 +141,7 @@ class _Reading:
 
     def _rows(self, part: Part, bad: dict[int, str]) -> list[bool]:
         """Of each graph that could be made whether its row is kept."""
-        columns = [read_numbers([row[at] for row in part.rows]) for at in self.labels]
+        columns = [self._numbers(part, at) for at in self.labels]
         values = np.stack([c.values for c in columns], 1) if columns else np.empty((0, 0))
         kept: list[bool] = []
         taken: list[int] = []
@@ -153,7 +163,22 @@ class _Reading:
             self.values.append(values[taken])
         if self.split_at is not None:
             self.words += [part.rows[row][self.split_at] for row in taken]
+            self.lines += [int(part.places[row].rpartition(":")[2]) for row in taken]
         return kept
+
+    def _numbers(self, part: Part, at: int) -> Numbers:
+        cells = [row[at] for row in part.rows]
+        found = read_numbers(cells)
+        if found.decimal_comma:
+            self.commas.add(at)
+        if any("." in cell and cell not in found.wrong for cell in cells):
+            self.points.add(at)
+        if at in self.commas & self.points:
+            raise DataError(
+                f"{part.places[0]} or after it: column {self.given.columns[at]!r} has commas in "
+                "some of its numbers and points in others; write all with a point"
+            )
+        return found
 
     def _wrong(self, part: Part, columns: Sequence[Numbers], row: int) -> str | None:
         for at, column in zip(self.labels, columns, strict=True):
@@ -170,7 +195,7 @@ class _Reading:
             self.said.append(f"left out: {said}")
 
     def split(self) -> Split:
-        return from_column(self.words, where=self.source)
+        return from_column(self.words, where=self.source, lines=self.lines)
 
 
 def _there(rows: Sequence[bool]) -> list[int]:

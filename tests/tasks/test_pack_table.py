@@ -11,6 +11,7 @@ import torch
 from small_sets import TEN_MOLECULES
 
 from gmpool.data import graph_rows, load, load_table
+from gmpool.data.sources.packed_parts import PackedParts
 from gmpool.errors import DataError, UserError
 from gmpool.tasks.pack_table import pack_table
 
@@ -97,13 +98,42 @@ def test_bad_rows_are_left_out_on_request(tmp_path: Path) -> None:
         ({"split_column": "party"}, "did you mean 'part'"),
         ({"split_column": "part", "split_seed": 3}, "leave out its seed and sizes"),
         ({"label_columns": ["y"], "task": "binary"}, "is not 0, 1 or missing"),
-        ({"split_column": "smiles"}, "train, valid"),
+        ({"split_column": "smiles"}, r"own\.csv:2.*train, valid"),
     ],
 )
 def test_what_cannot_be(options: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=said):
         pack_table(table(tmp_path), tmp_path / "own.safetensors", **options)
     assert not (tmp_path / "own.safetensors").exists()
+
+
+def test_commas_and_points_in_different_parts_are_refused(tmp_path: Path) -> None:
+    """12,345 would be read as 12.345, which nobody says in the part that it stands in."""
+    path = tmp_path / "own.csv"
+    rows = ["C;1,5", "CC;12,345", "CO;2,5", "CN;1234.5", "CF;3.5", "CS;4.5"]
+    path.write_text("\n".join(["smiles;y", *rows]) + "\n")
+    with pytest.raises(DataError, match=r"own\.csv:5 or after it: column 'y' has commas in some"):
+        pack_table(path, tmp_path / "own.safetensors", label_columns=["y"])
+    path.write_text("\n".join(["smiles;y", *rows[:3]]) + "\n")
+    made = pack_table(path, tmp_path / "own.safetensors", label_columns=["y"])
+    assert made.graphs.y is not None
+    assert made.graphs.y[:, 0].tolist() == pytest.approx([1.5, 12.345, 2.5])
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write"):
+        pack_table(table(tmp_path), tmp_path / "file" / "own.safetensors", label_columns=["y"])
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(PackedParts, "_write", full)
+    with pytest.raises(DataError, match=r"cannot write .*own\.safetensors.*No space left"):
+        pack_table(table(tmp_path), tmp_path / "own.safetensors", label_columns=["y"])
+    assert [p.name for p in tmp_path.iterdir()] == ["own.csv"]
 
 
 def test_a_table_of_which_nothing_is_left(tmp_path: Path) -> None:
