@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from own_set import write_set
 
+from gmpool.engine import unfinished
+from gmpool.engine.executors.shared import how_it_begins
 from gmpool.engine.group import LOST, join_group
 from gmpool.engine.unfinished import FOLDER, Unfinished
 from gmpool.errors import StoreError, UserError
@@ -128,7 +131,7 @@ def test_who_was_not_begun_by_torchrun_is_told(monkeypatch: pytest.MonkeyPatch) 
         join_group()
 
 
-def test_what_cannot_be_gone_on_from(tmp_path: Path) -> None:
+def test_what_cannot_be_gone_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = Unfinished(tmp_path, "abc")
     assert file.read() is None
     file.path.write_bytes(b"torn")
@@ -136,6 +139,14 @@ def test_what_cannot_be_gone_on_from(tmp_path: Path) -> None:
         file.read()
     file.write({})
     assert file.read() == {}
+    assert how_it_begins(file, {"curve": torch.zeros(3, 3)}) == "goes on after epoch 3"
+    monkeypatch.setattr(unfinished, "source_digest", lambda: "another")
+    said = how_it_begins(file, file.read())
+    assert said is not None
+    assert said.startswith("begins anew")
+    assert "abc.safetensors was kept by another version" in said
+    monkeypatch.undo()
     other = Unfinished(tmp_path, "other")
+    assert how_it_begins(other, other.read()) is None
     file.path.rename(other.path)
     assert other.read() is None, "of another run"

@@ -44,8 +44,8 @@ class Shared:
             for run in filter(begin, runs):
                 file = Unfinished(self.unfinished, run.key)
                 state = file.read()
-                if watcher and state is not None:
-                    watcher.note(f"seed {run.seed} fold {run.fold} goes on after {_epochs(state)}")
+                if watcher and (how := how_it_begins(file, state)):
+                    watcher.note(f"seed {run.seed} fold {run.fold} {how}")
                 on_epoch = watcher.run_started(job, run) if watcher else None
                 with self.group.training():
                     new = None if known else job
@@ -67,8 +67,13 @@ def follow(group: Group) -> None:
         trained_by(Ranks(group, state), job, run, own_device(device, group))
 
 
-def _epochs(state: State) -> str:
-    return f"epoch {len(state['curve'])}"
+def how_it_begins(file: Unfinished, state: State | None) -> str | None:
+    """A run of which something was kept; None: nothing was."""
+    if state is not None:
+        return f"goes on after epoch {len(state['curve'])}"
+    if file.path.exists():
+        return f"begins anew: {file.path} was kept by another version of gmpool"
+    return None
 
 
 def has_tf32() -> bool:
